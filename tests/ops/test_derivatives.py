@@ -144,6 +144,60 @@ def test_gradients_are_derivatives(sample):
     torch.autograd.gradcheck(compute, inputs)
 
 
+EXPLICIT = [
+    Sample(*call)
+    for call in (
+        ("FullyConnected", (Array((5, 3)), Array((4, 3)), Array((4,))), {"num_hidden": 4}),
+        ("FullyConnected", (Array((5, 3)), Array((1, 3))), {"num_hidden": 1, "no_bias": True}),
+        ("FullyConnected", (Array((5,)), Array((4, 1)), Array((4,))), {"num_hidden": 4}),
+        ("FullyConnected", (Array((2, 5, 3)), Array((4, 15)), Array((4,))), {"num_hidden": 4}),
+        (
+            "FullyConnected",
+            (Array((2, 5, 3)), Array((4, 3)), Array((4,))),
+            {"num_hidden": 4, "flatten": False},
+        ),
+        (
+            "FullyConnected",
+            (Array((3,)), Array((4, 3))),
+            {"num_hidden": 4, "flatten": False, "no_bias": True},
+        ),
+        *(
+            ("Activation", (Array((5, 3), -30, 30),), {"act_type": act})
+            for act in ("relu", "sigmoid", "tanh", "softrelu")
+        ),
+        ("Flatten", (Array((2, 3, 4)),), {}),
+        ("Flatten", (Array((3,)),), {}),
+        *((f"elemwise_{name}", (Array((2, 3)), Array((2, 3))), {}) for name in ("add", "sub", "mul")),
+    )
+]
+
+
+def test_each_operator_that_declares_its_derivatives_has_a_sample():
+    declared = {op.name for op in all_operators() if op.kernels.derivatives}
+    assert declared == {sample.name for sample in EXPLICIT}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("sample", EXPLICIT, ids=str)
+def test_declared_derivatives_are_those_of_autograd(sample, dtype):
+    """To the last bit; the output is read, and the input is not, where a form writes over the input."""
+    op, inputs = OPERATORS[sample.name], [torch.tensor(array, dtype=dtype) for array in sample.inputs()]
+    p = op.parse(sample.parameters)
+    leaves = [tensor.clone().requires_grad_() for tensor in inputs]
+    output = op(*leaves, **op.signature.keywords(p))
+    head_grad = torch.linspace(-1, 2, output.numel(), dtype=dtype).reshape(output.shape)
+    wanted = torch.autograd.grad(output, leaves, head_grad)
+    nothing = torch.full((), float("nan"), dtype=dtype)
+    for name, expected in zip(op.signature.inputs_for(p, len(inputs)), wanted, strict=True):
+        given = [
+            nothing.expand(each.shape) if op.kernels.over_input(other, p) else each
+            for other, each in zip(op.signature.inputs_for(p, len(inputs)), inputs, strict=True)
+        ]
+        shown = nothing.expand(output.shape) if op.kernels.owns_output else output.detach()
+        found = op.kernels.derivative_of(name, p)(p, head_grad, shown, *given)
+        assert torch.equal(found, expected)
+
+
 @pytest.mark.parametrize("sample", ROWS, ids=str)
 def test_gradients_of_gradients_are_derivatives(sample):
     compute, inputs = prepare(sample)

@@ -16,7 +16,7 @@ from ..graph import Entry
 from .losses import Loss
 from .lower import Plan
 
-__all__ = ["Backward", "Pass", "Record", "apart"]
+__all__ = ["Backward", "Pass", "Record", "apart", "loss_gradients"]
 
 
 class Record(NamedTuple):
@@ -143,6 +143,19 @@ def _loss_gradients(loss: Loss, inputs: Sequence[Tensor | None], output: Tensor)
     """Return the gradients of a loss's inputs, by the operator's own rule."""
     if not any(tensor is not None and tensor.requires_grad for tensor in inputs):
         return ()
+    with grad_mode(False):
+        return loss_gradients(loss, output, *inputs)
+
+
+def loss_gradients(loss: Loss, output: Tensor, *inputs: Tensor | None) -> Sequence[Tensor | None]:
+    """Return the gradients of a loss's inputs, by the operator's own rule, unrecorded.
+
+    >>> import rebind as mx
+    >>> from rebind.executor import Target, lower
+    >>> [loss] = lower(mx.sym.MakeLoss(mx.sym.var("x")).graph, Target(training=True)).losses
+    >>> loss_gradients(loss, torch.ones(1), torch.ones(1))
+    (tensor([1.]),)
+    """
     first = inputs[0]
     # Where nothing else needs the first input, the gradient is written over it.
     memory = {}
@@ -153,8 +166,7 @@ def _loss_gradients(loss: Loss, inputs: Sequence[Tensor | None], output: Tensor)
         and not torch.compiler.is_compiling()
     ):
         memory = {"into": first.detach()}
-    with grad_mode(False):
-        return loss.gradient(loss.node.params, inputs, (output,), (_ones_like(output),), **memory)
+    return loss.gradient(loss.node.params, inputs, (output,), (_ones_like(output),), **memory)
 
 
 def _accumulated(

@@ -261,7 +261,10 @@ class BoundArrays:
         [1.0, 1.0]
         """
         for slot, gradient in zip(self.wanted, computed, strict=True):
-            slot.receive_gradient(gradient)
+            if slot.request == "add":
+                slot.add_gradient(gradient)
+            else:
+                slot.take_gradient(gradient)
 
     def clear_whole_gradients(self) -> None:
         """Write zeros into the gradients of arguments of whole numbers.

@@ -67,9 +67,6 @@ class CompiledCode:
         Whether it writes its results into the same memory in each run, and into nothing that it is given.
     failure
         Why it cannot be compiled; None as long as nothing went wrong.
-    steps
-        Forward and backward in one call, by the positions of the arguments that get gradients; None where that does not
-        go. See `whole_step`.
 
     Examples
     --------
@@ -85,7 +82,6 @@ class CompiledCode:
         self._code, self.compiler, self.keeps_memory = code, compiler, _keeps_memory(compiler)
         self._run: Callable[..., object] | None = None
         self.failure: str | None = None
-        self.steps: dict[tuple[int, ...], Callable[..., Any] | None] = {}
 
     def __call__(self, *inputs: object) -> object:
         """Run it; whatever is wrong, with the inputs or with the code, is an error of the compiler's."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from torch import Tensor, fx
@@ -71,6 +71,9 @@ class Plan:
         The positions of arguments that are best given with their channels last in memory.
     recomputed
         The nodes whose results are not kept for backward.
+    steps
+        Forward and backward in one call, by the positions of the arguments that get gradients; None where that does not
+        go. See `whole_step`.
     """
 
     target: Target
@@ -84,6 +87,7 @@ class Plan:
     compiled: CompiledCode | None = None
     channels_last: frozenset[int] = frozenset()
     recomputed: frozenset[Node] = frozenset()
+    steps: dict[tuple[int, ...], Callable[..., Any] | None] = field(default_factory=dict, repr=False)
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.

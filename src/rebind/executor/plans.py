@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Hashable, Mapping
 
@@ -87,7 +88,6 @@ class Plans:
             recompute = bool(config.get("MXNET_BACKWARD_DO_MIRROR"))
         self.recompute: Recompute = "cheap" if recompute else "marked" if has_marks(graph) else "none"
         self._plans: dict[tuple[bool, str, bool, bool, Recompute], Plan] = {}
-        self._is_small: bool | None = None
         self._watched: Graph | None = None
         # Operators that remember something from one run to the next do so for each executor by itself.
         self._kernels: Kernels | None = {} if is_stateful(graph) else None
@@ -191,9 +191,12 @@ class Plans:
         >>> with plans.threads:
         ...     pass
         """
-        if self._is_small is None:
-            self._is_small = is_small(self.graph, self.facts)
-        return OneThread(self._is_small)
+        return OneThread(self.is_small)
+
+    @functools.cached_property
+    def is_small(self) -> bool:
+        """Whether the graph computes little: see `rebind.executor.effort`."""
+        return is_small(self.graph, self.facts)
 
     @property
     def has_watched(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..graph import Entry, Graph, Node
 
-__all__ = ["gradient_receivers", "head_gradient_reaches"]
+__all__ = ["blocks", "gradient_receivers", "head_gradient_reaches"]
 
 
 def head_gradient_reaches(graph: Graph, arguments: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
@@ -47,12 +47,22 @@ def gradient_receivers(graph: Graph) -> set[Node]:
     """
     found = {entry.node for entry in graph.outputs}
     for node in reversed(graph.nodes):  # what uses a node comes before it
-        if node in found and node.operator is not None and not _blocks(node):
+        if node in found and node.operator is not None and not blocks(node):
             found.update(entry.node for entry in node.inputs)
     return found
 
 
-def _blocks(node: Node) -> bool:
+def blocks(node: Node) -> bool:
+    """Return whether no gradient goes through a node.
+
+    >>> import rebind as mx
+    >>> x = mx.sym.var("x")
+    >>> [
+    ...     blocks(net.graph.outputs[0].node)
+    ...     for net in (mx.sym.BlockGrad(x), mx.sym.MakeLoss(x), mx.sym.exp(x))
+    ... ]
+    [True, False, False]
+    """
     assert node.operator is not None
     kernels = node.operator.kernels
     # A loss needs no head gradient either, but has a gradient of its own; so may a custom operator.

@@ -138,17 +138,15 @@ class Slot:
             # It lies in memory as the tensor that the network ran on.
             note_order(storage)
 
-    def receive_gradient(self, found: Tensor | None) -> None:
-        """Put a gradient that was computed with the outputs into the array, or add it to what is there.
+    def add_gradient(self, found: Tensor | None) -> None:
+        """Add a gradient that was computed with the outputs to what is there.
 
         >>> import rebind as mx
         >>> slot = Slot(mx.nd.ones((1,)), "add", grad=mx.nd.array([7]))
-        >>> slot.receive_gradient(torch.tensor([3.0]))
+        >>> slot.add_gradient(torch.tensor([3.0]))
         >>> slot.grad.asnumpy().tolist()
         [10.0]
         """
         assert self.grad is not None
-        if self.request != "add":
-            self.take_gradient(found)
-        elif found is not None:
+        if found is not None:
             self.grad.accumulate(found)

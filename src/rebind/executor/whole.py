@@ -1,4 +1,4 @@
-"""Forward and backward in one compiled call, for who announces that backward will follow; and the update with them.
+"""Forward and backward in one call, for who announces that backward will follow; and, compiled, the update with them.
 
 Where autograd runs compiled code, it calls it twice, and keeps in between what backward needs. One call does without
 autograd: what is quick to compute gains most. It needs that backward is given no head gradients, as after losses.
@@ -19,6 +19,7 @@ from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward, apart
 from .compiling import CompiledCode, with_results_of_its_own
+from .explicit import explicit_step
 from .lower import Plan
 from .step import Gradients, Step, UpdatePart, compiled
 
@@ -62,7 +63,9 @@ class Update(Protocol):
 
 
 def whole_step(plan: Plan, wanted: tuple[int, ...]) -> WholeStep | None:
-    """Return forward and backward of a compiled plan as one function, made once; None where that does not go.
+    """Return forward and backward of a plan as one function, made once; None where that does not go.
+
+    That of a compiled plan is compiled; any other is code without autograd (`explicit_step`).
 
     Parameters
     ----------
@@ -80,10 +83,10 @@ def whole_step(plan: Plan, wanted: tuple[int, ...]) -> WholeStep | None:
     >>> step([torch.tensor([3.0])], None).gradients
     (tensor([6.]),)
     """
-    assert plan.compiled is not None
-    steps = plan.compiled.steps
+    steps = plan.steps
     if wanted not in steps:
-        steps[wanted] = _compile(plan, wanted) if wanted and not _needs_head_gradients(plan, wanted) else None
+        make = explicit_step if plan.compiled is None else _compile
+        steps[wanted] = make(plan, wanted) if wanted and not _needs_head_gradients(plan, wanted) else None
     return steps[wanted]
 
 

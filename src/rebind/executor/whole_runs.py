@@ -1,4 +1,4 @@
-"""An executor's runs of forward and backward as one call of compiled code, and of the update with them."""
+"""An executor's runs of forward and backward as one call, and, compiled, of the update with them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class WholeRuns(Inspection):
     def forward_before_backward(self) -> list[NDArray]:
         """Run forward in training mode, where `backward` is the next call and nothing is written in between.
 
-        Compiled code then computes outputs and gradients together, unless an output needs a head gradient; `backward`
-        puts them into their arrays.
+        Outputs and gradients are then computed together, in compiled code or, for small networks, in code without
+        autograd, unless an output needs a head gradient; `backward` puts them into their arrays.
 
         >>> import rebind as mx
         >>> exe = mx.sym.MakeLoss(mx.sym.var("x") ** 2).simple_bind(mx.cpu(), x=(1,))
@@ -55,13 +55,15 @@ class WholeRuns(Inspection):
         step = None if plan is None or wanted is None else whole_step(plan, wanted)
         if step is None:
             return self.forward(is_train=True)
-        assert plan is not None and plan.compiled is not None and wanted is not None
+        assert plan is not None and wanted is not None
         try:
             return self._run_whole(plan, step, self._arrays.tensors)
         except Exception:
-            # The user's mistake, if it is one, is an error here too; otherwise it goes in two calls from now on.
+            # The user's mistake, if it is one, is an error here too, or of backward. Otherwise it is the compiler's,
+            # and goes in two calls from now on.
             outputs = self.forward(is_train=True)
-            plan.compiled.steps[wanted] = None
+            if plan.compiled is not None:
+                plan.steps[wanted] = None
             return outputs
 
     def updating(self, update: Update) -> Callable[[], None] | None:
@@ -70,7 +72,12 @@ class WholeRuns(Inspection):
         The network must be compiled, nobody may watch, and the update must be of all arguments that get gradients.
         """
         wanted, plan = self._arrays.wanted_positions, self._plan_of_whole_steps()
-        if plan is None or wanted is None or not _are_updated(self._arrays, update.names):
+        if (
+            plan is None
+            or plan.compiled is None
+            or wanted is None
+            or not _are_updated(self._arrays, update.names)
+        ):
             return None
         step = updating_step(plan, wanted, update)
         return None if step is None else functools.partial(self._run_updating, plan, step, update)
@@ -91,11 +98,11 @@ class WholeRuns(Inspection):
             update.steps[plan.compiled] = None
 
     def _plan_of_whole_steps(self) -> Plan | None:
-        """Return the plan for training if it is compiled and nobody watches."""
-        if self._handles is None or self._monitor is not None or not self._plans.compiles:
+        """Return the plan for training if it is compiled, or its network small, and nobody watches."""
+        if self._handles is None or self._monitor is not None:
             return None
-        plan = self._plans.get(is_train=True)
-        return None if plan.compiled is None else plan
+        # Of a larger network the time that autograd takes by itself does not count.
+        return self._plans.get(is_train=True) if self._plans.compiles or self._plans.is_small else None
 
     def _run_whole(
         self, plan: Plan, step: WholeStep, tensors_of: Callable[[], list[Tensor]]
@@ -111,8 +118,12 @@ class WholeRuns(Inspection):
         self._last = Pass(plan, None, found.new_aux, random_state, found.gradients)
         self.has_run = True
         assert self._handles is not None
-        # Of compiled code a view, or the input itself, is all that shares its memory.
-        return self._handles.show(detached(found.outputs, tensors, [()] * len(found.outputs)))
+        outputs: Sequence[Tensor] = found.outputs
+        if (
+            plan.compiled is not None
+        ):  # of its results a view, or the input itself, is all that shares its memory
+            outputs = detached(outputs, tensors, [()] * len(outputs))
+        return self._handles.show(outputs)
 
 
 def _memory(arrays: BoundArrays) -> list[Tensor]:

@@ -142,6 +142,13 @@ elemwise_sub = binary(
     "elemwise_sub", "_minus", "_Minus", "_sub", compute=torch.sub, doc="Difference ``lhs - rhs``."
 )
 elemwise_mul = binary("elemwise_mul", "_mul", "_Mul", compute=torch.mul, doc="Product ``lhs * rhs``.")
+
+for _op in (elemwise_add, elemwise_sub):
+    _op.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad)
+elemwise_add.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad)
+elemwise_sub.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad.neg())
+elemwise_mul.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad * rhs)
+elemwise_mul.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad * lhs)
 elemwise_div = binary(
     "elemwise_div",
     "_div",

@@ -227,6 +227,11 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [(data[0], prod(data[1:]))] if data else []
 
 
+@flatten.derivative("data")
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
+    return head_grad.reshape(data.shape)
+
+
 @flatten.shapes_from_outputs
 def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     data, out = shapes["data"], outputs[0]

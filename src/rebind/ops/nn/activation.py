@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
@@ -60,6 +60,22 @@ _OVERWRITING = {"relu": torch.relu_, "sigmoid": torch.sigmoid_, "tanh": torch.ta
 @activation.in_place("data", when=lambda p: p.act_type in _OVERWRITING)
 def _(data: Tensor, *, act_type: str) -> Tensor:
     return _OVERWRITING[act_type](data)
+
+
+# From the output where a form writes over the input. That of softsign is several operations, which autograd knows.
+_DERIVATIVES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "relu": lambda head_grad, output, data: torch.ops.aten.threshold_backward.default(head_grad, output, 0),
+    "sigmoid": lambda head_grad, output, data: torch.ops.aten.sigmoid_backward.default(head_grad, output),
+    "tanh": lambda head_grad, output, data: torch.ops.aten.tanh_backward.default(head_grad, output),
+    "softrelu": lambda head_grad, output, data: torch.ops.aten.softplus_backward.default(
+        head_grad, data, 1, 20
+    ),
+}
+
+
+@activation.derivative("data", when=lambda p: p.act_type in _DERIVATIVES)
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
+    return _DERIVATIVES[p.act_type](head_grad, output, data)
 
 
 @operator(

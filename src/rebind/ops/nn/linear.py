@@ -56,12 +56,37 @@ def fully_connected(
     # F.linear takes any number of rows; here the parameter and the weight must agree.
     if weight.shape[0] != num_hidden:
         raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
-    return F.linear(as_rows(data) if flatten else data, weight, bias)
+    return F.linear(as_rows(data) if flatten and data.dim() != 2 else data, weight, bias)
 
 
 def as_rows(data: Tensor) -> Tensor:
     # A vector is N samples of one number, as in MXNet.
     return data if data.dim() == 2 else data.flatten(1) if data.dim() > 2 else data.reshape(-1, 1)
+
+
+@fully_connected.derivative("data")
+def _(
+    p: Params, head_grad: Tensor, output: Tensor, data: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    found = (head_grad if head_grad.dim() == 2 else _matrix(head_grad)).mm(weight)
+    return found if data.dim() == 2 else found.view(data.shape)
+
+
+@fully_connected.derivative("weight")
+def _(
+    p: Params, head_grad: Tensor, output: Tensor, data: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    rows = data if data.dim() == 2 else as_rows(data) if p.flatten else _matrix(data)
+    return (head_grad if head_grad.dim() == 2 else _matrix(head_grad)).t().mm(rows)
+
+
+@fully_connected.derivative("bias")
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return (head_grad if head_grad.dim() == 2 else _matrix(head_grad)).sum(0)
+
+
+def _matrix(tensor: Tensor) -> Tensor:
+    return tensor.reshape(-1, tensor.shape[-1])
 
 
 @operator(

@@ -6,13 +6,23 @@ Each is a small frozen object of its own file, made and tested without the other
 from .declaration import OPERATORS, Operator, all_operators, find
 from .declare import operator
 from .inference import Inference, Shapes, SizeRule, Types, TypeSlot, TypeSlots, one_shape
-from .kernels import Function, GradientRule, InPlace, InPlaceAll, Kernels, with_gradient
+from .kernels import (
+    Derivative,
+    DerivativeRule,
+    Function,
+    GradientRule,
+    InPlace,
+    InPlaceAll,
+    Kernels,
+    with_gradient,
+)
 from .labels import Asked, LabelRule, Labels
 from .record import Record
 from .signature import Input, Signature, read_signature
 
 __all__ = [
-    "OPERATORS", "Asked", "Function", "GradientRule", "InPlace", "InPlaceAll", "Inference", "Input", "Kernels",
-    "LabelRule", "Labels", "Operator", "Record", "Shapes", "Signature", "SizeRule", "TypeSlot", "TypeSlots", "Types",
-    "all_operators", "find", "one_shape", "operator", "read_signature", "with_gradient",
+    "OPERATORS", "Asked", "Derivative", "DerivativeRule", "Function", "GradientRule", "InPlace", "InPlaceAll",
+    "Inference", "Input", "Kernels", "LabelRule", "Labels", "Operator", "Record", "Shapes", "Signature", "SizeRule",
+    "TypeSlot", "TypeSlots", "Types", "all_operators", "find", "one_shape", "operator", "read_signature",
+    "with_gradient",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from .inference import (
     SizeRule,
     TypeRule,
 )
-from .kernels import Function, InPlace, InPlaceAll, Kernels
+from .kernels import Derivative, Function, InPlace, InPlaceAll, Kernels
 from .labels import Labels
 from .record import Record
 from .signature import Signature
@@ -253,6 +253,29 @@ class Operator:
         """
         self.kernels = replace(self.kernels, gradient=rule)
         return rule
+
+    def derivative(self, input_name: str, when: Callable[[Params], bool] | None = None) -> Callable[[F], F]:
+        """Declare what autograd computes as the gradient of an input: ``(p, head_grad, output, *inputs) -> gradient``.
+
+        It is for code that runs without autograd (`rebind.executor.explicit`), has autograd's numbers to the last bit,
+        and is taken for parameters that satisfy `when`. It reads no input that a form of the function writes over,
+        and no output that the operator declares to own.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator("double", Signature((Input("data"),)), Kernels(lambda data: data * 2))
+        >>> @op.derivative("data")
+        ... def _(p, head_grad, output, data):
+        ...     return head_grad * 2
+        >>> op.kernels.derivative_of("data", Params()) is _
+        True
+        """
+
+        def declare(rule: F) -> F:
+            derivatives = {**self.kernels.derivatives, input_name: Derivative(rule, when)}
+            self.kernels = replace(self.kernels, derivatives=derivatives)
+            return rule
+
+        return declare
 
     def in_place(self, input_name: str, when: Callable[[Params], bool] | None = None) -> Callable[[F], F]:
         """Declare a form of the function that writes its result over an input, for parameters that satisfy `when`.

@@ -16,7 +16,9 @@ from ...errors import MXNetError
 from ...grad_mode import grad_mode
 from ...params import ParameterValue, Params
 
-__all__ = ["Function", "GradientRule", "InPlace", "InPlaceAll", "Kernels", "with_gradient"]
+__all__ = [
+    "Derivative", "DerivativeRule", "Function", "GradientRule", "InPlace", "InPlaceAll", "Kernels", "with_gradient",
+]  # fmt: skip
 
 
 T = TypeVar("T")
@@ -27,6 +29,8 @@ Function: TypeAlias = Callable[..., Any]
 Locate: TypeAlias = Callable[[MXNetError], MXNetError]
 #: From ``(p, inputs, outputs, head_grads)`` to a gradient for each input; `into` is memory for the first one.
 GradientRule: TypeAlias = "Callable[..., Sequence[Tensor | None]]"
+#: From ``(p, head_grad, output, *inputs)`` to the gradient of one input.
+DerivativeRule: TypeAlias = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,14 @@ class InPlaceAll:
 
 
 @dataclass(frozen=True)
+class Derivative:
+    """The gradient of one input by that of the output, for parameters that satisfy `when`."""
+
+    rule: DerivativeRule
+    when: Callable[[Params], bool] | None = None
+
+
+@dataclass(frozen=True)
 class Kernels:
     """The forms of an operator.
 
@@ -57,6 +69,9 @@ class Kernels:
         A declared gradient, where it is not the derivative of the function.
     head_gradient
         Whether `backward` needs the gradients of the outputs; a loss does not.
+    derivatives
+        By the name of an input, what autograd computes as its gradient, for code that runs without autograd. Only of
+        operators with one output.
     in_place
         By the name of an input, the form that writes over it.
     in_place_all
@@ -89,6 +104,7 @@ class Kernels:
     function: Function
     gradient: GradientRule | None = None
     head_gradient: bool | Callable[[Params], bool] = True
+    derivatives: Mapping[str, Derivative] = field(default_factory=dict)
     constants: Callable[[Params], Mapping[str, float]] | None = None
     in_place: Mapping[str, InPlace] = field(default_factory=dict)
     in_place_all: InPlaceAll | None = None
@@ -127,6 +143,18 @@ class Kernels:
         [True, False]
         """
         return self.head_gradient(p) if callable(self.head_gradient) else self.head_gradient
+
+    def derivative_of(self, name: str, p: Params) -> DerivativeRule | None:
+        """Return what gives the gradient of the input `name` without autograd, if that is declared.
+
+        >>> kernels = Kernels(
+        ...     torch.neg, derivatives={"data": Derivative(lambda p, head_grad, output, data: -head_grad)}
+        ... )
+        >>> kernels.derivative_of("data", Params())(Params(), torch.tensor(2.0), None, None)
+        tensor(-2.)
+        """
+        found = self.derivatives.get(name)
+        return None if found is None or (found.when is not None and not found.when(p)) else found.rule
 
     def over_input(self, name: str, p: Params) -> Callable[..., Tensor] | None:
         """Return the form that overwrites the input `name`, if there is one for these parameters.

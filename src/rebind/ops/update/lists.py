@@ -329,11 +329,11 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
     ):
         return False
     sizes = [tensor.numel() for tensor in weights]
-    for group in (weights, *others):
+    for group in others:
         if [tensor.numel() for tensor in group] != sizes:
             return False
         for tensor in group:
-            # Contiguous: the kernel walks memory, and not by strides.
-            if tensor.dtype is not dtype or tensor.device != device or not tensor.is_contiguous():
+            if tensor.dtype is not dtype or tensor.device != device:
                 return False
-    return True
+    # Contiguous: the kernel walks memory, and not by strides.
+    return all([tensor.is_contiguous() for group in (weights, *others) for tensor in group])

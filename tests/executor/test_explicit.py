@@ -1,0 +1,211 @@
+"""Small networks forward and backward without autograd: its numbers, to the last bit, and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rebind as mx
+from rebind.errors import MXNetError
+
+S = mx.sym
+X = S.var("data")
+
+
+def layers(act_type: str = "relu", **settings: Any) -> Any:
+    net = S.FullyConnected(X, num_hidden=6, name="fc1", **settings)
+    net = S.FullyConnected(S.Activation(net, act_type=act_type), num_hidden=3, name="fc2", **settings)
+    return S.SoftmaxOutput(S.Flatten(net), name="softmax")
+
+
+def residual() -> Any:
+    """Values that are used twice, sums in place, a product, and an argument with two uses."""
+    weight = S.var("w", shape=(4, 4))
+    first = S.FullyConnected(X, weight, num_hidden=4, no_bias=True, name="a")
+    net = first + S.Activation(first, act_type="tanh")
+    net = S.FullyConnected(net, weight, num_hidden=4, no_bias=True, name="b") - first * net
+    return S.LinearRegressionOutput(net, S.var("softmax_label", shape=(5, 4)))
+
+
+def two_losses() -> Any:
+    hidden = S.FullyConnected(X, num_hidden=4, name="fc")
+    first = S.LogisticRegressionOutput(hidden, S.var("softmax_label", shape=(5, 4)), name="first")
+    return S.Group([first, S.MakeLoss(hidden * hidden)])
+
+
+def sums() -> Any:
+    """The gradient of a sum is one array for both: each argument gets memory of its own."""
+    return S.MakeLoss(X + S.var("more", shape=(5, 4)))
+
+
+def unused() -> Any:
+    """An argument that no loss depends on has zeros."""
+    loss = S.MakeLoss(S.FullyConnected(X, num_hidden=2, name="fc"))
+    return S.Group([loss, S.BlockGrad(X * S.var("other", shape=(5, 4)))])
+
+
+NETWORKS: dict[str, Callable[[], Any]] = {
+    **{act: lambda act=act: layers(act) for act in ("relu", "sigmoid", "tanh", "softrelu")},
+    "no bias": lambda: layers(no_bias=True),
+    "time steps": lambda: layers(flatten=False),
+    "residual": residual,
+    "two losses": two_losses,
+    "sums": sums,
+    "unused": unused,
+}
+SHAPES = {"time steps": (5, 2, 4)}
+networks = pytest.mark.parametrize("name", NETWORKS)
+
+
+def bound(
+    symbol: Any, requests: Any = "write", shape: tuple[int, ...] = (5, 4), dtype: str = "float32"
+) -> Any:
+    types = dict.fromkeys(symbol.list_arguments(), dtype)
+    exe = symbol.simple_bind(mx.cpu(), requests, type_dict=types, data=shape)
+    random = np.random.default_rng(0)
+    for key, array in exe.arg_dict.items():
+        whole = key.endswith("label") and len(array.shape) == 1
+        array[:] = random.integers(0, 3, array.shape) if whole else random.normal(size=array.shape)
+    for grad in gradients(exe):
+        grad[:] = 7
+    return exe
+
+
+def gradients(exe: Any) -> list[Any]:
+    return [grad for grad in exe.grad_arrays if grad is not None]
+
+
+def values(exe: Any) -> list[np.ndarray]:
+    return [each.asnumpy() for each in (*exe.outputs, *gradients(exe), *exe.arg_arrays)]
+
+
+def is_explicit(exe: Any) -> bool:
+    found = exe._plans.get(is_train=True).steps.values()
+    return bool(found) and all(found)
+
+
+@networks
+@pytest.mark.parametrize("requests", ["write", "add"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_outputs_and_gradients_are_those_of_autograd(name: str, requests: str, dtype: str) -> None:
+    wanted, found = (bound(NETWORKS[name](), requests, SHAPES.get(name, (5, 4)), dtype) for _ in range(2))
+    for _ in range(2):
+        wanted.forward(is_train=True)
+        wanted.backward()
+        found.forward_before_backward()
+        found.backward()
+        for one, other in zip(values(found), values(wanted), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert is_explicit(found) and not is_explicit(wanted)
+
+
+@networks
+def test_each_array_has_memory_of_its_own(name: str) -> None:
+    exe = bound(NETWORKS[name](), shape=SHAPES.get(name, (5, 4)))
+    exe.forward_before_backward()
+    exe.backward()
+    arrays = [*exe.arg_arrays, *exe.outputs, *gradients(exe)]
+    assert len({each.tensor.untyped_storage().data_ptr() for each in arrays}) == len(arrays)
+    assert all(each.tensor.is_contiguous() for each in arrays)
+
+
+def test_what_needs_no_gradient_is_not_computed() -> None:
+    exe = bound(layers(), {"data": "null", "fc1_weight": "null", "fc2_weight": "write"})
+    exe.forward_before_backward()
+    exe.backward()
+    [step] = exe._plans.get(is_train=True).steps.values()
+    code = step.__closure__[0].cell_contents.__self__.graph
+    products = [node.name for node in code.nodes if "gradient" in node.name]
+    assert len(products) == 1 and exe.grad_dict["data"] is None
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        S.FullyConnected(X, num_hidden=2),  # needs head gradients
+        S.MakeLoss(X) * 2,
+        S.MakeLoss(S.Dropout(X)),
+        S.MakeLoss(S.Activation(X, act_type="softsign")),
+        S.MakeLoss(S.exp(X)),
+        S.MakeLoss(S.split(X, num_outputs=2)[0]),
+        S.LinearRegressionOutput(X, X * 2),
+        S.MakeLoss(S.FullyConnected(X, num_hidden=5_000_000, no_bias=True)),  # not small
+    ],
+    ids=["no loss", "loss inside", "draws", "softsign", "no rule", "several results", "a label", "large"],
+)
+def test_other_networks_are_autograds(symbol: Any) -> None:
+    requests = {name: "write" if name == "data" else "null" for name in symbol.list_arguments()}
+    exe = bound(symbol, requests)
+    exe.forward_before_backward()
+    assert not is_explicit(exe)
+
+
+def test_a_watched_run_goes_node_by_node() -> None:
+    exe, seen = bound(layers()), []
+    exe.set_monitor_callback(lambda name, array: seen.append(name))
+    exe.forward_before_backward()
+    exe.backward()
+    assert "fc1_output" in seen and not is_explicit(exe)
+
+
+def test_a_second_backward_gives_the_same() -> None:
+    exe = bound(layers())
+    exe.forward_before_backward()
+    exe.backward()
+    first = values(exe)
+    exe.backward()
+    for one, other in zip(values(exe), first, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_errors_name_the_node() -> None:
+    exe = bound(S.MakeLoss(S.FullyConnected(X, num_hidden=2, name="fc")))
+    exe.arg_dict["fc_weight"].storage.tensor = exe.arg_dict["fc_weight"].tensor[:, :3]
+    with pytest.raises(MXNetError, match=r"^FullyConnected 'fc'"):
+        exe.forward_before_backward()
+
+
+def test_an_error_of_a_gradient_is_that_of_backward() -> None:
+    exe = bound(layers())
+    exe.arg_dict["softmax_label"].storage.tensor = exe.arg_dict["softmax_label"].tensor[:2]
+    wanted = bound(layers())
+    wanted.arg_dict["softmax_label"].storage.tensor = exe.arg_dict["softmax_label"].tensor
+    messages = []
+    for each, run in ((exe, exe.forward_before_backward), (wanted, lambda: wanted.forward(is_train=True))):
+        with pytest.raises(MXNetError) as caught:
+            run()
+            each.backward()
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1] and messages[0].startswith("SoftmaxOutput 'softmax'")
+
+
+def test_forward_backward_of_a_module_takes_it() -> None:
+    trained = []
+    for explicit in (True, False):
+        module = mx.mod.Module(layers())
+        module.bind([("data", (5, 4))], [("softmax_label", (5,))])
+        mx.random.seed(3)
+        module.init_params(mx.init.Uniform(1.0))
+        module.init_optimizer(optimizer_params={"learning_rate": 0.5, "momentum": 0.9})
+        batch = mx.io.DataBatch([mx.nd.array(np.arange(20).reshape(5, 4))], [mx.nd.array([0, 1, 2, 0, 1])])
+        for _ in range(3):
+            if explicit:
+                module.forward_backward(batch)
+            else:
+                module.forward(batch, is_train=True)
+                module.backward()
+            module.update()
+        trained.append([each.asnumpy() for each in module.get_params()[0].values()])
+        assert is_explicit(module._group.execs[0]) or not explicit
+    for one, other in zip(*trained, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_run_that_recomputes_is_autograds() -> None:
+    exe = layers("tanh").simple_bind(mx.cpu(), data=(5, 4), recompute=True)
+    assert exe._plans.get(is_train=True).recomputed
+    exe.forward_before_backward()
+    assert not is_explicit(exe)
