@@ -165,6 +165,28 @@ EXPLICIT = [
             ("Activation", (Array((5, 3), -30, 30),), {"act_type": act})
             for act in ("relu", "sigmoid", "tanh", "softrelu")
         ),
+        *((name, (Array((5, 3), 0.5, 4),), {}) for name in ("sqrt", "log")),
+        *(
+            (name, (Array((5, 3), -3, 3),), {})
+            for name in ("relu", "sigmoid", "tanh", "negative", "square", "exp")
+        ),
+        *(
+            (f"_{name}_scalar", (Array((5, 3)),), {"scalar": 0.7})
+            for name in ("plus", "minus", "rminus", "mul", "div")
+        ),
+        *(
+            (f"broadcast_{name}", (Array(left), Array(right)), {})
+            for name in ("add", "sub", "mul")
+            for left, right in (((5, 3), (5, 3)), ((5, 1), (1, 3)), ((2, 5, 3), (5, 1)), ((1,), (2, 3)))
+        ),
+        *(
+            (name, (Array((2, 3, 4)),), p)
+            for name in ("sum", "mean")
+            for p in ({}, {"axis": 1}, {"axis": (0, -1), "keepdims": True}, {"axis": 1, "exclude": True})
+        ),
+        ("Dropout", (Array((5, 3)),), {"p": 0.4}, True),
+        ("Dropout", (Array((5, 3)),), {"p": 0.4, "axes": (1,)}, True),
+        ("Reshape", (Array((2, 3, 4)),), {"shape": (0, -1)}),
         ("Flatten", (Array((2, 3, 4)),), {}),
         ("Flatten", (Array((3,)),), {}),
         *((f"elemwise_{name}", (Array((2, 3)), Array((2, 3))), {}) for name in ("add", "sub", "mul")),
@@ -184,16 +206,18 @@ def test_declared_derivatives_are_those_of_autograd(sample, dtype):
     op, inputs = OPERATORS[sample.name], [torch.tensor(array, dtype=dtype) for array in sample.inputs()]
     p = op.parse(sample.parameters)
     leaves = [tensor.clone().requires_grad_() for tensor in inputs]
-    output = op(*leaves, **op.signature.keywords(p))
-    head_grad = torch.linspace(-1, 2, output.numel(), dtype=dtype).reshape(output.shape)
-    wanted = torch.autograd.grad(output, leaves, head_grad)
+    modes = op.signature.mode_keywords(sample.training, torch.Generator().manual_seed(1), mx.cpu())
+    output = op(*leaves, **op.signature.keywords(p), **modes)
+    first = output[0] if isinstance(output, tuple) else output
+    head_grad = torch.linspace(-1, 2, first.numel(), dtype=dtype).reshape(first.shape)
+    wanted = torch.autograd.grad(first, leaves, head_grad, retain_graph=True)
     nothing = torch.full((), float("nan"), dtype=dtype)
     for name, expected in zip(op.signature.inputs_for(p, len(inputs)), wanted, strict=True):
         given = [
             nothing.expand(each.shape) if op.kernels.over_input(other, p) else each
             for other, each in zip(op.signature.inputs_for(p, len(inputs)), inputs, strict=True)
         ]
-        shown = nothing.expand(output.shape) if op.kernels.owns_output else output.detach()
+        shown = nothing.expand(first.shape) if op.kernels.owns_output else output
         found = op.kernels.derivative_of(name, p)(p, head_grad, shown, *given)
         assert torch.equal(found, expected)
 

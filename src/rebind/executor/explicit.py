@@ -47,15 +47,15 @@ def explicit_step(
     >>> step([torch.tensor([[3.0]]), torch.tensor([[2.0]]), torch.tensor([[5.0]])], None).gradients
     (tensor([[3.]]),)
     """
-    if plan.draws or plan.recomputed or plan.target.spans_devices:
+    if plan.recomputed or plan.target.spans_devices:
         return None
     code = _with_backward(plan, wanted)
     if code is None:
         return None
     run = code.forward
 
-    def step(tensors: Sequence[Tensor], _: Source | None) -> Gradients:
-        outputs, new_aux, loss_inputs, found = run(*tensors)
+    def step(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
+        outputs, new_aux, loss_inputs, found = run(source, *tensors) if plan.draws else run(*tensors)
         # An argument's array may not share its memory, nor repeat one number.
         gradients = [each if each is None or each.is_contiguous() else each.contiguous() for each in found]
         return Gradients(tuple(detached(outputs, tensors, loss_inputs)), apart(gradients), new_aux)
@@ -69,8 +69,8 @@ def _with_backward(plan: Plan, wanted: tuple[int, ...]) -> fx.GraphModule | None
     results: Any = code.graph_copy(plan.code.graph, {})
     outputs, new_aux, loss_inputs = results
     forward = list(code.nodes)
-    arguments = [step for step in forward if step.op == "placeholder"]
-    leaves = [arguments[i] for i in wanted]
+    inputs = [step for step in forward if step.op == "placeholder"]
+    leaves = [inputs[i + plan.draws] for i in wanted]  # what numbers are drawn from is the first input
     depending = _depending(forward, leaves)
     gradients: dict[fx.Node, fx.Node] = {}
 
@@ -78,31 +78,33 @@ def _with_backward(plan: Plan, wanted: tuple[int, ...]) -> fx.GraphModule | None
         before = gradients.get(step)
         gradients[step] = gradient if before is None else code.call_function(torch.add, (before, gradient))
 
-    for output, loss, inputs in zip(outputs, plan.losses, loss_inputs, strict=True):
+    for output, loss, sources in zip(outputs, plan.losses, loss_inputs, strict=True):
         if loss is None:
             if output in depending:  # a loss may be on the way, and give what its rule says
                 return None
-        elif not depending.difference(leaves).isdisjoint(inputs[1:]):  # to labels, losses give no gradient
+        elif not depending.difference(leaves).isdisjoint(sources[1:]):  # to labels, losses give no gradient
             return None
-        elif inputs[0] in depending:
-            found = code.call_function(types.MethodType(loss_gradients, loss), (output, *inputs))
-            add(inputs[0], code.call_function(operator.getitem, (found, 0)))
+        elif sources[0] in depending:
+            found = code.call_function(types.MethodType(loss_gradients, loss), (output, *sources))
+            add(sources[0], code.call_function(operator.getitem, (found, 0)))
     for step in reversed(forward):
         gradient = gradients.get(step)
         if gradient is None or step.op == "placeholder":
             continue
-        node = step.meta.get("node")
-        if node is None:  # one of several results
-            return None
+        if step.target is operator.getitem:
+            several, position = step.args
+            if position != 0:
+                return None
+            add(several, gradient)
+            continue
+        node = step.meta["node"]
         for name, each in zip(node.operator.signature.input_names, step.args, strict=False):
             if each in depending:
                 rule = node.operator.kernels.derivative_of(name, node.params)
                 if rule is None:
                     return None
-                add(
-                    each,
-                    code.call_function(types.MethodType(rule, node.params), (gradient, step, *step.args)),
-                )
+                bound = types.MethodType(rule, node.params)
+                add(each, code.call_function(bound, (gradient, step, *step.args)))
     code.output((outputs, new_aux, loss_inputs, tuple(gradients.get(leaf) for leaf in leaves)))
     return fx.GraphModule({}, code)
 

@@ -142,13 +142,6 @@ elemwise_sub = binary(
     "elemwise_sub", "_minus", "_Minus", "_sub", compute=torch.sub, doc="Difference ``lhs - rhs``."
 )
 elemwise_mul = binary("elemwise_mul", "_mul", "_Mul", compute=torch.mul, doc="Product ``lhs * rhs``.")
-
-for _op in (elemwise_add, elemwise_sub):
-    _op.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad)
-elemwise_add.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad)
-elemwise_sub.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad.neg())
-elemwise_mul.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad * rhs)
-elemwise_mul.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad * lhs)
 elemwise_div = binary(
     "elemwise_div",
     "_div",
@@ -265,6 +258,29 @@ minimum_scalar = scalar(
 hypot_scalar = scalar(
     "_hypot_scalar", "_HypotScalar", compute=_hypot_number, doc="Hypotenuse ``sqrt(data**2 + scalar**2)``."
 )
+# Sums and products of small networks, and of their losses.
+for _op in (elemwise_add, elemwise_sub):
+    _op.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad)
+elemwise_add.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad)
+elemwise_sub.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad.neg())
+elemwise_mul.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad * rhs)
+elemwise_mul.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad * lhs)
+for _op in (broadcast_add, broadcast_sub):
+    _op.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad.sum_to_size(lhs.shape))
+broadcast_add.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad.sum_to_size(rhs.shape))
+broadcast_sub.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad.neg().sum_to_size(rhs.shape))
+broadcast_mul.derivative("lhs")(
+    lambda p, head_grad, output, lhs, rhs: (head_grad * rhs).sum_to_size(lhs.shape)
+)
+broadcast_mul.derivative("rhs")(
+    lambda p, head_grad, output, lhs, rhs: (head_grad * lhs).sum_to_size(rhs.shape)
+)
+for _op in (plus_scalar, minus_scalar):
+    _op.derivative("data")(lambda p, head_grad, output, data: head_grad)
+rminus_scalar.derivative("data")(lambda p, head_grad, output, data: head_grad.neg())
+mul_scalar.derivative("data")(lambda p, head_grad, output, data: head_grad * p.scalar)
+div_scalar.derivative("data")(lambda p, head_grad, output, data: head_grad / p.scalar)
+
 scatter_plus_scalar = scalar("_scatter_plus_scalar", compute=torch.add, doc="Sum ``data + scalar``.")
 scatter_minus_scalar = scalar("_scatter_minus_scalar", compute=torch.sub, doc="Difference ``data - scalar``.")
 

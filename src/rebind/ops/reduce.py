@@ -142,6 +142,24 @@ sum = _reduction("sum", "sum_axis", compute=_sum, doc="Sum along axes.", numpy_n
 mean = _reduction(
     "mean", compute=_mean, doc="Mean along axes; of integers, rounded towards 0.", numpy_name="mean"
 )
+
+
+@sum.derivative("data")
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
+    return _spread(head_grad, data, p)
+
+
+@mean.derivative("data")
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
+    return _spread(head_grad / (data.numel() // head_grad.numel()), data, p)
+
+
+def _spread(reduced: Tensor, data: Tensor, p: Params) -> Tensor:
+    """Return what was reduced in the shape of `data`, each number in all the places that it stands for."""
+    axes = reduced_axes(data.ndim, p.axis, p.exclude)
+    return reduced.reshape([1 if axis in axes else n for axis, n in enumerate(data.shape)]).expand_as(data)
+
+
 prod = _reduction("prod", compute=_prod, doc="Product along axes.", numpy_name="prod")
 nansum = _reduction("nansum", compute=_nansum, doc="Sum along axes, nan counting as 0.", numpy_name="nansum")
 nanprod = _reduction(

@@ -167,6 +167,11 @@ def reshape(
     raise ShapeError(f"shape must be given; got () for data of shape {tuple(data.shape)}")
 
 
+@reshape.derivative("data")
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
+    return head_grad.reshape(data.shape)
+
+
 @reshape.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     return {"data": _complete(shapes["data"], p.shape)} if _is_plain(p.shape) else {}

@@ -182,6 +182,11 @@ class _ReluInPlace(torch.autograd.Function):
         return head_grad * _step(ctx.saved_tensors[0])
 
 
+@relu.derivative("data")
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
+    return head_grad * _step(output)
+
+
 @relu.in_place("data")
 def _(data: Tensor) -> Tensor:
     # Autograd must hear that its input is overwritten.
@@ -226,6 +231,18 @@ tanh = unary("tanh", compute=torch.tanh, doc="Hyperbolic tangent.")
 arcsinh = unary("arcsinh", compute=torch.asinh, doc="Inverse hyperbolic sine.")
 arccosh = unary("arccosh", compute=torch.acosh, doc="Inverse hyperbolic cosine.", domain=(1.5, 4.0))
 arctanh = unary("arctanh", compute=torch.atanh, doc="Inverse hyperbolic tangent.", domain=(-0.9, 0.9))
+
+# Of those that small networks and their losses are made of.
+_aten = torch.ops.aten
+sigmoid.derivative("data")(
+    lambda p, head_grad, output, data: _aten.sigmoid_backward.default(head_grad, output)
+)
+tanh.derivative("data")(lambda p, head_grad, output, data: _aten.tanh_backward.default(head_grad, output))
+negative.derivative("data")(lambda p, head_grad, output, data: head_grad.neg())
+square.derivative("data")(lambda p, head_grad, output, data: head_grad * (data * 2))
+sqrt.derivative("data")(lambda p, head_grad, output, data: head_grad / (2 * output))
+exp.derivative("data")(lambda p, head_grad, output, data: head_grad * output)
+log.derivative("data")(lambda p, head_grad, output, data: head_grad / data)
 
 # No gradient flows through what is flat between its steps.
 floor = unary("floor", compute=_on_floats(torch.floor), doc="Largest integer not above.", head_gradient=False)

@@ -84,6 +84,11 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [data, tuple(1 if axis in shared else n for axis, n in enumerate(data))]
 
 
+@dropout.derivative("data")
+def _(p: Params, head_grad: Tensor, outputs: tuple[Tensor, Tensor], data: Tensor) -> Tensor:
+    return head_grad * outputs[1]
+
+
 @dropout.check
 def _(p: Params) -> str | None:
     if not 0.0 <= p["p"] <= 1.0:

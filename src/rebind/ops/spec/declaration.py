@@ -258,8 +258,9 @@ class Operator:
         """Declare what autograd computes as the gradient of an input: ``(p, head_grad, output, *inputs) -> gradient``.
 
         It is for code that runs without autograd (`rebind.executor.explicit`), has autograd's numbers to the last bit,
-        and is taken for parameters that satisfy `when`. It reads no input that a form of the function writes over,
-        and no output that the operator declares to own.
+        and is taken for parameters that satisfy `when`. Of several outputs it is given all, and the gradient of the
+        first; with a gradient of another one, autograd is taken. It reads no input that a form of the function writes
+        over, and no output that the operator declares to own.
 
         >>> from rebind.ops import Input, Kernels, Signature
         >>> op = Operator("double", Signature((Input("data"),)), Kernels(lambda data: data * 2))

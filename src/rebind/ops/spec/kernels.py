@@ -70,8 +70,7 @@ class Kernels:
     head_gradient
         Whether `backward` needs the gradients of the outputs; a loss does not.
     derivatives
-        By the name of an input, what autograd computes as its gradient, for code that runs without autograd. Only of
-        operators with one output.
+        By the name of an input, what autograd computes as its gradient, for code that runs without autograd.
     in_place
         By the name of an input, the form that writes over it.
     in_place_all
