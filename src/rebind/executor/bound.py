@@ -30,7 +30,7 @@ from ..shapes import Shape
 from .arguments import GradReq
 from .backward import apart
 from .slot import Slot
-from .staying import staying_gradients
+from .staying import are_large, staying_gradients
 
 __all__ = ["BoundArrays"]
 
@@ -61,6 +61,8 @@ class BoundArrays:
         Their positions in `order`; None where a slot is there twice.
     staying
         Those of them whose gradients stay in their memory.
+    has_large_gradients
+        Whether the gradients take much memory together.
     aux
         The auxiliary states by name.
     """
@@ -198,6 +200,7 @@ class BoundArrays:
             for slot in self.slots.values()
             if slot.grad is None and slot.bound_grad is not None and slot.request == "write"
         ]
+        self.has_large_gradients = are_large(self.wanted)
         stay = staying_gradients(self.wanted, self.present.values())
         for slot in self.wanted:
             slot.decide(stays=id(slot) in stay)

@@ -16,7 +16,7 @@ from ..ndarray import NDArray
 from ..ndarray.order import memory_of
 from .slot import Slot
 
-__all__ = ["apart_from", "staying_gradients"]
+__all__ = ["apart_from", "are_large", "staying_gradients"]
 
 #: From so many bytes of gradients on they stay.
 _LARGE = 8 * 2**20
@@ -41,7 +41,7 @@ def staying_gradients(wanted: Sequence[Slot], arrays: Iterable[NDArray]) -> set[
     (2, 0)
     """
     grads = [(slot, memory_of(slot.grad.storage)) for slot in wanted if slot.grad is not None]
-    if sum(memory.nbytes for _, memory in grads if memory is not None) < _LARGE:
+    if not are_large(wanted):
         return set()
     used = [*(memory_of(array.storage) for array in arrays), *(memory for _, memory in grads)]
     uses = Counter(_place(memory) for memory in used if memory is not None)
@@ -50,6 +50,17 @@ def staying_gradients(wanted: Sequence[Slot], arrays: Iterable[NDArray]) -> set[
         for slot, memory in grads
         if memory is not None and uses[_place(memory)] == 1 and _can_be_added_to(slot, memory)
     }
+
+
+def are_large(wanted: Iterable[Slot]) -> bool:
+    """Return whether the gradients of slots take much memory together.
+
+    >>> import rebind as mx
+    >>> [are_large([Slot(mx.nd.ones((n,)), "write", grad=mx.nd.zeros((n,)))]) for n in (2, 2**21)]
+    [False, True]
+    """
+    memory = (memory_of(slot.grad.storage) for slot in wanted if slot.grad is not None)
+    return sum(each.nbytes for each in memory if each is not None) >= _LARGE
 
 
 def _place(tensor: Tensor) -> int:

@@ -52,10 +52,11 @@ class WholeRuns(Inspection):
         6.0
         """
         wanted, plan = self._arrays.wanted_positions, self._plan_of_whole_steps()
-        step = None if plan is None or wanted is None else whole_step(plan, wanted)
+        if plan is None or wanted is None:
+            return self.forward(is_train=True)
+        step = plan.steps[wanted] if wanted in plan.steps else whole_step(plan, wanted)
         if step is None:
             return self.forward(is_train=True)
-        assert plan is not None and wanted is not None
         try:
             return self._run_whole(plan, step, self._arrays.tensors)
         except Exception:
@@ -98,11 +99,13 @@ class WholeRuns(Inspection):
             update.steps[plan.compiled] = None
 
     def _plan_of_whole_steps(self) -> Plan | None:
-        """Return the plan for training if it is compiled, or its network small, and nobody watches."""
+        """Return the plan for training if it is compiled, or its parameters few, and nobody watches."""
         if self._handles is None or self._monitor is not None:
             return None
-        # Of a larger network the time that autograd takes by itself does not count.
-        return self._plans.get(is_train=True) if self._plans.compiles or self._plans.is_small else None
+        # What is computed in one call are new gradients beside the old ones. Of a large network the time that autograd
+        # takes by itself does not count.
+        goes = self._plans.compiles or not self._arrays.has_large_gradients
+        return self._plans.get(is_train=True) if goes else None
 
     def _run_whole(
         self, plan: Plan, step: WholeStep, tensors_of: Callable[[], list[Tensor]]
