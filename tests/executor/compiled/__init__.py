@@ -1,0 +1,1 @@
+"""Compiled executors: the same as in the default mode."""

@@ -1,0 +1,152 @@
+"""Compiled inference is that of the default mode; batch norms are part of the weights before them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.executor.compiled.networks import (
+    QUICK,
+    S,
+    all_cases,
+    bound,
+    equal,
+    filled,
+    heads,
+    is_compiled,
+    needs_inductor,
+    state,
+)
+from torch._dynamo.testing import CompileCounterWithBackend
+
+import rebind as mx
+from rebind.graph.passes import BACKENDS, DEFAULT, register_backend
+
+pytestmark = pytest.mark.usefixtures("own_backends")
+
+
+@all_cases
+def test_inference_is_that_of_the_default_mode(name: str) -> None:
+    exe, plain = bound(name, QUICK), bound(name, "default")
+    for each in (exe, plain):
+        each.forward()
+    equal(state(exe), state(plain))
+    for each in (exe, plain):
+        each.backward(heads(name, each))
+    equal(state(exe), state(plain))
+    assert is_compiled(exe, is_train=False)
+
+
+def normed() -> Any:
+    net = S.Convolution(S.var("data"), kernel=(3, 3), num_filter=4, name="conv")
+    net = S.Dropout(S.Activation(S.BatchNorm(net, fix_gamma=False, name="bn"), act_type="relu"))
+    net = S.BatchNorm(S.FullyConnected(net, num_hidden=3, name="fc"), name="bn2")
+    return S.SoftmaxOutput(net, name="softmax")
+
+
+def bound_normed(backend: str) -> Any:
+    return filled(normed().simple_bind(mx.cpu(), data=(2, 1, 6, 6), backend=backend))
+
+
+def test_batch_norms_are_folded_before_inference_is_compiled() -> None:
+    exe, plain = bound_normed(QUICK), bound_normed("plain")
+    for each in (exe, plain):
+        each.forward()
+    plan = exe._plans.get(is_train=False, recorded=False)
+    assert plan.compiled is not None and plan.preparation is not None
+    assert not any("batch_norm" in str(node.target) for node in plan.code.graph.nodes)
+    equal(state(exe), state(plain))
+    assert plan.compiled._run is not None and plan.compiled.failure is None
+    for each in (exe, plain):
+        each.backward()
+    equal(state(exe), state(plain))
+
+
+def test_folded_weights_follow_the_parameters_and_compile_nothing(counter: CompileCounterWithBackend) -> None:
+    register_backend("counted", DEFAULT, compiler=counter, inference=BACKENDS[QUICK].inference, override=True)
+    exe, plain = bound_normed("counted"), bound_normed("plain")
+    for number in (1.0, 2.0, 3.0):
+        for each in (exe, plain):
+            each.arg_dict["conv_weight"][:] = number
+            each.aux_dict["bn_moving_mean"][1:3] = number
+            each.forward()
+        equal(state(exe), state(plain))
+    assert counter.frame_count == 1
+
+
+def test_inference_whose_passes_use_shapes_is_compiled_for_two_of_them(
+    counter: CompileCounterWithBackend,
+) -> None:
+    register_backend("counted", DEFAULT, compiler=counter, inference=BACKENDS[QUICK].inference, override=True)
+    exe, plain = bound_normed("counted"), bound_normed("plain")
+    for size in (2, 3, 4, 5, 3, 2):
+        shapes = {"data": (size, 1, 6, 6), "softmax_label": (size,)}
+        found = []
+        for each in (exe, plain):
+            other = each.reshape(allow_up_sizing=True, **shapes)
+            other.arg_dict["data"][:] = np.arange(size * 36).reshape(size, 1, 6, 6) % 7
+            found.append(other.forward()[0].asnumpy())
+        np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)
+    assert counter.frame_count == 2
+
+
+def test_weights_that_others_may_write_are_not_folded() -> None:
+    exe, plain = bound_normed(QUICK), bound_normed("plain")
+    views = [each.arg_dict["conv_weight"][0:2] for each in (exe, plain)]
+    for number in (1.0, 2.0):
+        for each, view in zip((exe, plain), views, strict=True):
+            view[:] = number
+            each.forward()
+        equal(state(exe), state(plain))
+    assert is_compiled(exe, is_train=False)
+
+
+@pytest.mark.slow
+@needs_inductor
+def test_inductor_gives_the_inference_of_the_default_mode() -> None:
+    exe, plain = bound_normed("inductor"), bound_normed("plain")
+    for _ in range(2):
+        for each in (exe, plain):
+            each.arg_dict["conv_weight"][:] *= 2
+            each.forward()
+        equal(state(exe), state(plain), rtol=1e-4, atol=1e-5)
+
+
+def _conv(data: Any, name: str) -> Any:
+    return S.Convolution(data, kernel=(3, 3), pad=(1, 1), num_filter=4, name=name)
+
+
+def _added_again() -> Any:
+    inner = S.relu(_conv(S.var("x"), "a"))
+    return S.Group([S.relu(_conv(inner, "b") + inner), inner, S.tanh(inner)])
+
+
+#: Convolutions whose result is added to what must not change: an argument, and what is used again.
+ADDED = {
+    "argument": lambda: S.relu(_conv(S.var("x"), "a") + S.var("y")),
+    "view of one": lambda: S.relu(_conv(S.var("x"), "a") + S.reshape(S.var("y"), shape=(2, 4, 8, 8))),
+    "its own data": lambda: S.relu(_conv(S.var("y"), "a") + S.var("y")),
+    "used again": _added_again,
+}
+
+
+@pytest.mark.slow
+@needs_inductor
+@pytest.mark.parametrize("name", ADDED)
+def test_inductor_writes_a_sum_over_nothing_that_is_read_again(name: str) -> None:
+    net, found = ADDED[name](), []
+    shapes = {"x": (2, 3, 8, 8), "y": (2, 4, 8, 8)}
+    given = {key: shapes[key] for key in net.list_arguments() if key in shapes}
+    for backend in (None, "inductor"):
+        exe = net.simple_bind(mx.cpu(), grad_req="null", backend=backend, **given)
+        random = np.random.RandomState(0)
+        for array in exe.arg_dict.values():
+            array[:] = random.uniform(-1, 1, array.shape)
+        before = {key: array.asnumpy() for key, array in exe.arg_dict.items()}
+        for _ in range(2):
+            outputs = [array.asnumpy() for array in exe.forward()]
+        equal({key: array.asnumpy() for key, array in exe.arg_dict.items()}, before)
+        found.append(dict(enumerate(outputs)))
+    equal(*found, rtol=1e-5, atol=1e-6)
+    assert is_compiled(exe, is_train=False)
