@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import rebind as mx
 from rebind.errors import MXNetError
+from rebind.ops import OPERATORS, Operator, operator
+from rebind.symbol.symbol import compose
 
 S = mx.sym
 X = S.var("data")
@@ -133,6 +136,32 @@ def test_each_array_has_memory_of_its_own(name: str) -> None:
     assert all(each.tensor.is_contiguous() for each in arrays)
 
 
+@pytest.fixture
+def difference() -> Iterator[Operator]:
+    """A loss that gives its label a gradient, too."""
+
+    @operator("_test_difference", head_gradient=False)
+    def function(data: Tensor, label: Tensor) -> Tensor:
+        return data - label
+
+    @function.gradient
+    def _(p: Any, inputs: Any, outputs: Any, head_grads: Any) -> Any:
+        return outputs[0], -outputs[0]
+
+    yield function
+    del OPERATORS["_test_difference"]
+
+
+def test_a_loss_may_give_its_label_a_gradient(difference: Operator) -> None:
+    layer, label = S.FullyConnected(X, num_hidden=4, name="fc"), S.var("softmax_label", shape=(5, 4))
+    exe = bound(compose(difference, "loss", [layer, label], {}))
+    exe.forward_before_backward()
+    exe.backward()
+    assert is_explicit(exe)
+    np.testing.assert_array_equal(exe.grad_dict["softmax_label"].asnumpy(), -exe.outputs[0].asnumpy())
+    assert np.abs(exe.grad_dict["fc_weight"].asnumpy()).max() > 0
+
+
 class Products(TorchDispatchMode):
     """Counts products of matrices."""
 
@@ -162,6 +191,8 @@ def test_what_needs_no_gradient_is_not_computed() -> None:
         S.MakeLoss(S.sin(X)),
         S.MakeLoss(S.split(X, num_outputs=2)[0]),
         S.LinearRegressionOutput(X, X * 2),
+        S.LinearRegressionOutput(X * 2, X),
+        S.MakeLoss(S.Concat(S.BlockGrad(X), S.var("more", shape=(5, 2)))),
         S.MakeLoss(S.broadcast_add(X, S.var("large", shape=(600_000, 1, 4)))),
     ],
     ids=[
@@ -171,14 +202,24 @@ def test_what_needs_no_gradient_is_not_computed() -> None:
         "softsign",
         "no rule",
         "several results",
-        "a label",
+        "a computed label",
+        "a label that is data",
+        "any number of inputs",
         "large",
     ],
 )
 def test_other_networks_are_autograds(symbol: Any) -> None:
-    exe = bound(symbol)
+    exe, wanted = bound(symbol), bound(symbol)
+    heads = [mx.nd.ones(exe.outputs[0].shape)]
+    mx.random.seed(1)
     exe.forward_before_backward()
+    exe.backward(heads)
+    mx.random.seed(1)
+    wanted.forward(is_train=True)
+    wanted.backward(heads)
     assert not is_explicit(exe)
+    for one, other in zip(values(exe), values(wanted), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_watched_run_goes_node_by_node() -> None:

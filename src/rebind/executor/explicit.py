@@ -78,15 +78,19 @@ def _with_backward(plan: Plan, wanted: tuple[int, ...]) -> fx.GraphModule | None
         before = gradients.get(step)
         gradients[step] = gradient if before is None else code.call_function(torch.add, (before, gradient))
 
+    labels: list[tuple[fx.Node, fx.Node]] = []
     for output, loss, sources in zip(outputs, plan.losses, loss_inputs, strict=True):
         if loss is None:
             if output in depending:  # a loss may be on the way, and give what its rule says
                 return None
-        elif not depending.difference(leaves).isdisjoint(sources[1:]):  # to labels, losses give no gradient
-            return None
-        elif sources[0] in depending:
+        elif not depending.isdisjoint(sources):
             found = code.call_function(types.MethodType(loss_gradients, loss), (output, *sources))
-            add(sources[0], code.call_function(operator.getitem, (found, 0)))
+            parts = [
+                (each, code.call_function(operator.getitem, (found, i))) for i, each in enumerate(sources)
+            ]
+            if parts[0][0] in depending:
+                add(*parts[0])
+            labels += [part for part in parts[1:] if part[0] in depending]
     for step in reversed(forward):
         gradient = gradients.get(step)
         if gradient is None or step.op == "placeholder":
@@ -98,13 +102,22 @@ def _with_backward(plan: Plan, wanted: tuple[int, ...]) -> fx.GraphModule | None
             add(several, gradient)
             continue
         node = step.meta["node"]
-        for name, each in zip(node.operator.signature.input_names, step.args, strict=False):
+        signature = node.operator.signature
+        if signature.variadic:  # any number of inputs of one name
+            return None
+        # What is absent at the end is left out.
+        for name, each in zip(signature.input_names, step.args, strict=False):
             if each in depending:
                 rule = node.operator.kernels.derivative_of(name, node.params)
                 if rule is None:
                     return None
                 bound = types.MethodType(rule, node.params)
                 add(each, code.call_function(bound, (gradient, step, *step.args)))
+    for label, gradient in labels:
+        # Of most losses it is None, which cannot be added to others, nor handed on.
+        if label not in leaves or label in gradients:
+            return None
+        gradients[label] = gradient
     code.output((outputs, new_aux, loss_inputs, tuple(gradients.get(leaf) for leaf in leaves)))
     return fx.GraphModule({}, code)
 
