@@ -61,6 +61,13 @@ def actor() -> Any:
     return S.Group([S.MakeLoss(-S.mean(chosen)), S.MakeLoss(value * 0.5), S.BlockGrad(policy)])
 
 
+def factors() -> Any:
+    """Rows of a table, also of indices that it does not have."""
+    rows = S.Embedding(S.BlockGrad(X * 3), S.var("table", shape=(6, 3)), input_dim=6, output_dim=3)
+    scores = S.LeakyReLU(S.sum(rows * rows - rows / S.exp(rows), axis=2))
+    return S.LinearRegressionOutput(scores, S.var("softmax_label", shape=(5, 4)))
+
+
 def unused() -> Any:
     """An argument that no loss depends on has zeros."""
     loss = S.MakeLoss(S.FullyConnected(X, num_hidden=2, name="fc"))
@@ -76,6 +83,7 @@ NETWORKS: dict[str, Callable[[], Any]] = {
     "sums": sums,
     "dropped": dropped,
     "actor": actor,
+    "factors": factors,
     "unused": unused,
 }
 SHAPES = {"time steps": (5, 2, 4)}

@@ -52,10 +52,10 @@ def explicit_step(
     code = _with_backward(plan, wanted)
     if code is None:
         return None
-    run = code.forward
+    run, draws = code.forward, plan.draws  # not the plan, which holds the step
 
     def step(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
-        outputs, new_aux, loss_inputs, found = run(source, *tensors) if plan.draws else run(*tensors)
+        outputs, new_aux, loss_inputs, found = run(source, *tensors) if draws else run(*tensors)
         # An argument's array may not share its memory, nor repeat one number.
         gradients = [each if each is None or each.is_contiguous() else each.contiguous() for each in found]
         return Gradients(tuple(detached(outputs, tensors, loss_inputs)), apart(gradients), new_aux)

@@ -87,7 +87,9 @@ class Plan:
     compiled: CompiledCode | None = None
     channels_last: frozenset[int] = frozenset()
     recomputed: frozenset[Node] = frozenset()
-    steps: dict[tuple[int, ...], Callable[..., Any] | None] = field(default_factory=dict, repr=False)
+    steps: dict[tuple[int, ...], Callable[..., Any] | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.

@@ -269,6 +269,8 @@ for _op in (broadcast_add, broadcast_sub):
     _op.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad.sum_to_size(lhs.shape))
 broadcast_add.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad.sum_to_size(rhs.shape))
 broadcast_sub.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: head_grad.neg().sum_to_size(rhs.shape))
+elemwise_div.derivative("lhs")(lambda p, head_grad, output, lhs, rhs: head_grad / rhs)
+elemwise_div.derivative("rhs")(lambda p, head_grad, output, lhs, rhs: -head_grad * ((lhs / rhs) / rhs))
 broadcast_mul.derivative("lhs")(
     lambda p, head_grad, output, lhs, rhs: (head_grad * rhs).sum_to_size(lhs.shape)
 )

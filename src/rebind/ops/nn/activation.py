@@ -153,6 +153,11 @@ def leaky_relu(
     return data * slopes, slopes
 
 
+@leaky_relu.derivative("data", when=lambda p: p.act_type == "leaky")
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
+    return torch.ops.aten.leaky_relu_backward.default(head_grad, data, p.slope, False)
+
+
 @leaky_relu.check
 def _(p: Params) -> str | None:
     if p.act_type == "rrelu" and p.lower_bound > p.upper_bound:

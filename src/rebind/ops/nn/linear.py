@@ -209,6 +209,12 @@ def embedding(
     return torch.embedding(weight, index.clamp(0, input_dim - 1))
 
 
+@embedding.derivative("weight")
+def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor, weight: Tensor) -> Tensor:
+    index = data.long().clamp(0, p.input_dim - 1)  # the kernel does not look
+    return torch.ops.aten.embedding_dense_backward.default(head_grad, index, p.input_dim, -1, False)
+
+
 @embedding.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     return {"weight": (p.input_dim, p.output_dim)}
