@@ -148,7 +148,7 @@ def _loss_gradients(loss: Loss, inputs: Sequence[Tensor | None], output: Tensor)
 
 
 def loss_gradients(loss: Loss, output: Tensor, *inputs: Tensor | None) -> Sequence[Tensor | None]:
-    """Return the gradients of a loss's inputs, by the operator's own rule, unrecorded.
+    """Return the gradients of a loss's inputs, by the operator's own rule; called where nothing is recorded.
 
     >>> import rebind as mx
     >>> from rebind.executor import Target, lower

@@ -39,7 +39,7 @@ class WholeRuns(Inspection):
     def forward_before_backward(self) -> list[NDArray]:
         """Run forward in training mode, where `backward` is the next call and nothing is written in between.
 
-        Outputs and gradients are then computed together, in compiled code or, for small networks, in code without
+        Outputs and gradients are then computed together, in compiled code or, where parameters are few, in code without
         autograd, unless an output needs a head gradient; `backward` puts them into their arrays.
 
         >>> import rebind as mx
@@ -73,12 +73,9 @@ class WholeRuns(Inspection):
         The network must be compiled, nobody may watch, and the update must be of all arguments that get gradients.
         """
         wanted, plan = self._arrays.wanted_positions, self._plan_of_whole_steps()
-        if (
-            plan is None
-            or plan.compiled is None
-            or wanted is None
-            or not _are_updated(self._arrays, update.names)
-        ):
+        if plan is None or plan.compiled is None or wanted is None:
+            return None
+        if not _are_updated(self._arrays, update.names):
             return None
         step = updating_step(plan, wanted, update)
         return None if step is None else functools.partial(self._run_updating, plan, step, update)
@@ -121,12 +118,10 @@ class WholeRuns(Inspection):
         self._last = Pass(plan, None, found.new_aux, random_state, found.gradients)
         self.has_run = True
         assert self._handles is not None
-        outputs: Sequence[Tensor] = found.outputs
-        if (
-            plan.compiled is not None
-        ):  # of its results a view, or the input itself, is all that shares its memory
-            outputs = detached(outputs, tensors, [()] * len(outputs))
-        return self._handles.show(outputs)
+        if plan.compiled is None:
+            return self._handles.show(found.outputs)
+        # Of compiled code a view, or the input itself, is all that shares its memory.
+        return self._handles.show(detached(found.outputs, tensors, [()] * len(found.outputs)))
 
 
 def _memory(arrays: BoundArrays) -> list[Tensor]:
