@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -112,33 +113,55 @@ def values(exe: Any) -> list[np.ndarray]:
     return [each.asnumpy() for each in (*exe.outputs, *gradients(exe), *exe.arg_arrays)]
 
 
+def by_autograd(exe: Any) -> Any:
+    """Return an executor, which is left to autograd from now on."""
+    exe._arrays.has_large_gradients = True
+    return exe
+
+
+def together(exe: Any, heads: Any = None) -> None:
+    exe.forward_before_backward()
+    exe.backward(heads)
+
+
+def one_by_one(exe: Any, heads: Any = None) -> None:
+    exe.forward(is_train=True)
+    exe.backward(heads)
+
+
+both_ways = pytest.mark.parametrize("run", [together, one_by_one])
+
+
 def is_explicit(exe: Any) -> bool:
-    found = exe._plans.get(is_train=True).steps.values()
-    return bool(found) and all(found)
+    """Whether forward and backward of its last runs had no autograd."""
+    plan = exe._plans.get(is_train=True)
+    found = [*plan.steps.values(), *plan.halves.values()]
+    return bool(found) and all(found) and not exe._arrays.has_large_gradients
 
 
 @networks
+@both_ways
 @pytest.mark.parametrize("requests", ["write", "add"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_outputs_and_gradients_are_those_of_autograd(name: str, requests: str, dtype: str) -> None:
+def test_outputs_and_gradients_are_those_of_autograd(
+    name: str, run: Callable[[Any], None], requests: str, dtype: str
+) -> None:
     wanted, found = (bound(NETWORKS[name](), requests, SHAPES.get(name, (5, 4)), dtype) for _ in range(2))
+    by_autograd(wanted)
     for seed in range(2):
-        mx.random.seed(seed)
-        wanted.forward(is_train=True)
-        wanted.backward()
-        mx.random.seed(seed)
-        found.forward_before_backward()
-        found.backward()
+        for exe, each in ((wanted, one_by_one), (found, run)):
+            mx.random.seed(seed)
+            each(exe)
         for one, other in zip(values(found), values(wanted), strict=True):
             np.testing.assert_array_equal(one, other)
     assert is_explicit(found) and not is_explicit(wanted)
 
 
 @networks
-def test_each_array_has_memory_of_its_own(name: str) -> None:
+@both_ways
+def test_each_array_has_memory_of_its_own(name: str, run: Callable[[Any], None]) -> None:
     exe = bound(NETWORKS[name](), shape=SHAPES.get(name, (5, 4)))
-    exe.forward_before_backward()
-    exe.backward()
+    run(exe)
     arrays = [*exe.arg_arrays, *exe.outputs, *gradients(exe)]
     assert len({each.tensor.untyped_storage().data_ptr() for each in arrays}) == len(arrays)
     assert all(each.tensor.is_contiguous() for each in arrays)
@@ -160,11 +183,11 @@ def difference() -> Iterator[Operator]:
     del OPERATORS["_test_difference"]
 
 
-def test_a_loss_may_give_its_label_a_gradient(difference: Operator) -> None:
+@both_ways
+def test_a_loss_may_give_its_label_a_gradient(difference: Operator, run: Callable[[Any], None]) -> None:
     layer, label = S.FullyConnected(X, num_hidden=4, name="fc"), S.var("softmax_label", shape=(5, 4))
     exe = bound(compose(difference, "loss", [layer, label], {}))
-    exe.forward_before_backward()
-    exe.backward()
+    run(exe)
     assert is_explicit(exe)
     np.testing.assert_array_equal(exe.grad_dict["softmax_label"].asnumpy(), -exe.outputs[0].asnumpy())
     assert np.abs(exe.grad_dict["fc_weight"].asnumpy()).max() > 0
@@ -216,15 +239,13 @@ def test_what_needs_no_gradient_is_not_computed() -> None:
         "large",
     ],
 )
-def test_other_networks_are_autograds(symbol: Any) -> None:
-    exe, wanted = bound(symbol), bound(symbol)
+@both_ways
+def test_other_networks_are_autograds(symbol: Any, run: Callable[..., None]) -> None:
+    exe, wanted = bound(symbol), by_autograd(bound(symbol))
     heads = [mx.nd.ones(exe.outputs[0].shape)]
-    mx.random.seed(1)
-    exe.forward_before_backward()
-    exe.backward(heads)
-    mx.random.seed(1)
-    wanted.forward(is_train=True)
-    wanted.backward(heads)
+    for each, way in ((exe, run), (wanted, one_by_one)):
+        mx.random.seed(1)
+        way(each, heads)
     assert not is_explicit(exe)
     for one, other in zip(values(exe), values(wanted), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -238,35 +259,67 @@ def test_a_watched_run_goes_node_by_node() -> None:
     assert "fc1_output" in seen and not is_explicit(exe)
 
 
-def test_a_second_backward_gives_the_same() -> None:
+@both_ways
+def test_a_second_backward_gives_the_same(run: Callable[[Any], None]) -> None:
     exe = bound(dropped())
-    exe.forward_before_backward()
-    exe.backward()
+    run(exe)
     first = values(exe)
     exe.backward()
     for one, other in zip(values(exe), first, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-def test_errors_name_the_node() -> None:
+@both_ways
+def test_errors_name_the_node(run: Callable[[Any], None]) -> None:
     exe = bound(S.MakeLoss(S.FullyConnected(X, num_hidden=2, name="fc")))
     exe.arg_dict["fc_weight"].storage.tensor = exe.arg_dict["fc_weight"].tensor[:, :3]
     with pytest.raises(MXNetError, match=r"^FullyConnected 'fc'"):
-        exe.forward_before_backward()
+        run(exe)
 
 
 def test_an_error_of_a_gradient_is_that_of_backward() -> None:
-    exe = bound(layers())
-    exe.arg_dict["softmax_label"].storage.tensor = exe.arg_dict["softmax_label"].tensor[:2]
-    wanted = bound(layers())
-    wanted.arg_dict["softmax_label"].storage.tensor = exe.arg_dict["softmax_label"].tensor
     messages = []
-    for each, run in ((exe, exe.forward_before_backward), (wanted, lambda: wanted.forward(is_train=True))):
-        with pytest.raises(MXNetError) as caught:
-            run()
-            each.backward()
-        messages.append(str(caught.value))
-    assert messages[0] == messages[1] and messages[0].startswith("SoftmaxOutput 'softmax'")
+    for exe in (bound(layers()), by_autograd(bound(layers()))):
+        exe.arg_dict["softmax_label"].storage.tensor = exe.arg_dict["softmax_label"].tensor[:2]
+        for forward in (exe.forward_before_backward, functools.partial(exe.forward, is_train=True)):
+            with pytest.raises(MXNetError, match=r"^SoftmaxOutput 'softmax'") as caught:
+                forward()
+                exe.backward()
+            messages.append(str(caught.value))
+    assert len(set(messages)) == 1
+
+
+def test_backward_reads_what_is_in_memory_then() -> None:
+    """As in MXNet, a program may write into weights and outputs between the two calls."""
+    found, wanted = bound(layers("tanh")), by_autograd(bound(layers("tanh")))
+    for exe in (found, wanted):
+        exe.forward(is_train=True)
+        exe.arg_dict["fc2_weight"][:] = 2
+        exe.outputs[0][:] = 0.5
+        exe.backward()
+    assert is_explicit(found)
+    for one, other in zip(values(found), values(wanted), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_gradients_are_announced() -> None:
+    exe, seen = (
+        bound(layers(), {name: "null" if name == "data" else "write" for name in layers().list_arguments()}),
+        [],
+    )
+    exe.forward(is_train=True)
+    exe.backward(on_gradient=lambda name: seen.append((name, float(exe.grad_dict[name].sum().item()))))
+    assert is_explicit(exe) and [name for name, _ in seen] == list(exe.arg_dict)[1:]
+    assert [value for _, value in seen] == [float(exe.grad_dict[name].sum().item()) for name, _ in seen]
+
+
+def test_backward_after_inference_is_of_inference() -> None:
+    found, wanted = bound(dropped()), by_autograd(bound(dropped()))
+    for exe in (found, wanted):
+        exe.forward(is_train=False)
+        exe.backward()
+    for one, other in zip(values(found), values(wanted), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_forward_backward_of_a_module_takes_it() -> None:
@@ -282,6 +335,7 @@ def test_forward_backward_of_a_module_takes_it() -> None:
             if explicit:
                 module.forward_backward(batch)
             else:
+                by_autograd(module._group.execs[0])
                 module.forward(batch, is_train=True)
                 module.backward()
             module.update()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +25,9 @@ class Record(NamedTuple):
     outputs: tuple[Tensor, ...]  # with autograd's record of how they were computed
     loss_inputs: tuple[tuple[Tensor | None, ...] | None, ...]
     tensors: Sequence[Tensor]  # what forward ran on: arguments, then auxiliary states
+    explicit: Callable[[], Sequence[Tensor | None]] | None = (
+        None  # gives the gradients where autograd recorded nothing
+    )
 
 
 @dataclass

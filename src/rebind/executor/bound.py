@@ -253,8 +253,10 @@ class BoundArrays:
             if slot.grad is not None and slot.request == "write" and slot.leaf is not None
         ]
 
-    def receive_gradients(self, computed: Sequence[Tensor | None]) -> None:
-        """Put the gradients that were computed with the outputs into their arrays.
+    def receive_gradients(
+        self, computed: Sequence[Tensor | None], on_gradient: Callable[[str], None] | None = None
+    ) -> None:
+        """Put gradients that were computed together into their arrays; then call `on_gradient`, as `take_gradients`.
 
         >>> import rebind as mx
         >>> x, grad = mx.nd.ones((2,)), mx.nd.zeros((2,))
@@ -268,6 +270,10 @@ class BoundArrays:
                 slot.add_gradient(gradient)
             else:
                 slot.take_gradient(gradient)
+        if on_gradient is not None:
+            for name, slot in self.slots.items():
+                if slot.grad is not None and slot.request == "write":
+                    on_gradient(name)
 
     def clear_whole_gradients(self) -> None:
         """Write zeros into the gradients of arguments of whole numbers.

@@ -17,6 +17,7 @@ from ..shapes import Shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Pass, Record
 from .bound import BoundArrays
+from .explicit import Halves
 from .head_grads import HeadGrads, read_head_grads
 from .inspection import GraphHolder, run_as
 from .lower import Plan
@@ -26,6 +27,7 @@ from .prepared import Kept
 from .reshape import reshaped
 from .staying import apart_from
 from .watch import Watch
+from .whole import two_halves
 from .whole_runs import WholeRuns
 
 __all__ = ["Executor", "GraphHolder"]
@@ -199,9 +201,14 @@ class Executor(WholeRuns):
         return self._run(plan, record=False, kept=kept)
 
     def _run(
-        self, plan: Plan, record: bool, watch: Watch | None = None, kept: Sequence[Tensor] = ()
+        self,
+        plan: Plan,
+        record: bool,
+        watch: Watch | None = None,
+        kept: Sequence[Tensor] = (),
+        explicit: bool = True,
     ) -> tuple[list[Tensor], Pass]:
-        """Run a plan; with `record`, the pass holds what `backward` needs."""
+        """Run a plan; with `record`, the pass holds what `backward` needs: without autograd's record if `explicit`."""
         self._last = None  # frees the memory of the pass before, before this one takes its own
         record = record and bool(self._arrays.wanted)
         if record and plan.compiled is not None and plan.compiled.keeps_memory:
@@ -211,21 +218,35 @@ class Executor(WholeRuns):
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
         tensors = [*self._arrays.tensors(plan.channels_last), *kept]
+        halves = self._halves(plan) if record and explicit and watch is None else None
+        backward = None
         try:
-            with grad_mode(record), self._plans.threads:
-                if watch is None:
+            with grad_mode(record and halves is None), self._plans.threads:
+                if halves is not None:
+                    (outputs, new_aux, loss_inputs), needed = halves.forward(source, tensors)
+                    backward = functools.partial(halves.backward, needed)
+                elif watch is None:
                     outputs, new_aux, loss_inputs = plan(source, tensors)
                 else:
                     outputs, new_aux, loss_inputs = watch.run(plan, source, tensors)
         except Exception as error:
+            if halves is not None:  # the plan's own code says where
+                return self._run(plan, record, explicit=False)
             if plan.compiled is not None:
                 return self._run_uncompiled(plan, record, error)
             found = plan.explain(error)
             if found is error:  # that of a custom operator, with the user's own error as its cause
                 raise
             raise found from None
-        left = Record(outputs, loss_inputs, tensors) if record else None
+        left = Record(outputs, loss_inputs, tensors, backward) if record else None
         return detached(outputs, tensors, loss_inputs), Pass(plan, left, new_aux, random_state)
+
+    def _halves(self, plan: Plan) -> Halves | None:
+        """Return a plan's forward and backward without autograd, where that goes."""
+        wanted = self._arrays.wanted_positions
+        if wanted is None or self._arrays.has_large_gradients:
+            return None
+        return plan.halves[wanted] if wanted in plan.halves else two_halves(plan, wanted)
 
     def _run_uncompiled(self, plan: Plan, record: bool, error: Exception) -> tuple[list[Tensor], Pass]:
         """Run what the compiler failed on, with `error`, in the default mode."""
@@ -289,9 +310,13 @@ class Executor(WholeRuns):
             assert record is not None
             if self._arrays.staying:
                 head_grads = apart_from(head_grads, self._arrays.staying)
-            run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
             with self._plans.threads:
-                self._arrays.take_gradients(run, on_gradient, head_grads)
+                if record.explicit is None:
+                    run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
+                    self._arrays.take_gradients(run, on_gradient, head_grads)
+                else:
+                    with grad_mode(False):
+                        self._arrays.receive_gradients(record.explicit(), on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.plan.target.training:
             for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):

@@ -74,6 +74,8 @@ class Plan:
     steps
         Forward and backward in one call, by the positions of the arguments that get gradients; None where that does not
         go. See `whole_step`.
+    halves
+        The same in two calls, without autograd. See `explicit_halves`.
     """
 
     target: Target
@@ -90,6 +92,7 @@ class Plan:
     steps: dict[tuple[int, ...], Callable[..., Any] | None] = field(
         default_factory=dict, repr=False, compare=False
     )
+    halves: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.

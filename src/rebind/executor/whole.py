@@ -19,11 +19,19 @@ from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward, apart
 from .compiling import CompiledCode, with_results_of_its_own
-from .explicit import explicit_step
+from .explicit import Halves, explicit_halves, explicit_step
 from .lower import Plan
 from .step import Gradients, Step, UpdatePart, compiled
 
-__all__ = ["Update", "UpdatingStep", "WholeStep", "is_of_compiler", "updating_step", "whole_step"]
+__all__ = [
+    "Update",
+    "UpdatingStep",
+    "WholeStep",
+    "is_of_compiler",
+    "two_halves",
+    "updating_step",
+    "whole_step",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,6 +96,24 @@ def whole_step(plan: Plan, wanted: tuple[int, ...]) -> WholeStep | None:
         make = explicit_step if plan.compiled is None else _compile
         steps[wanted] = make(plan, wanted) if wanted and not _needs_head_gradients(plan, wanted) else None
     return steps[wanted]
+
+
+def two_halves(plan: Plan, wanted: tuple[int, ...]) -> Halves | None:
+    """Return forward and backward of a plan that is not compiled as two functions without autograd, made once.
+
+    None where that does not go.
+
+    >>> import rebind as mx
+    >>> from rebind.executor import Target, lower
+    >>> nets = (mx.sym.MakeLoss(mx.sym.var("x") ** 2), mx.sym.MakeLoss(mx.sym.square(mx.sym.var("x"))))
+    >>> [two_halves(lower(net.graph, Target(training=True)), (0,)) is None for net in nets]
+    [True, False]
+    """
+    if wanted not in plan.halves:
+        goes = wanted and plan.compiled is None and not _needs_head_gradients(plan, wanted)
+        plan.halves[wanted] = explicit_halves(plan, wanted) if goes else None
+    found: Halves | None = plan.halves[wanted]
+    return found
 
 
 def _needs_head_gradients(plan: Plan, wanted: tuple[int, ...]) -> bool:
