@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS, Operator, operator
+from rebind.ops.spec import one_shape
 from rebind.symbol.symbol import compose
 
 S = mx.sym
@@ -174,6 +175,8 @@ def difference() -> Iterator[Operator]:
     @operator("_test_difference", head_gradient=False)
     def function(data: Tensor, label: Tensor) -> Tensor:
         return data - label
+
+    function.output_shapes(one_shape)
 
     @function.gradient
     def _(p: Any, inputs: Any, outputs: Any, head_grads: Any) -> Any:

@@ -244,7 +244,7 @@ class Executor(WholeRuns):
     def _halves(self, plan: Plan) -> Halves | None:
         """Return a plan's forward and backward without autograd, where that goes."""
         wanted = self._arrays.wanted_positions
-        if wanted is None or self._arrays.has_large_gradients:
+        if wanted is None or not self._plans.is_small or self._arrays.has_large_gradients:
             return None
         return plan.halves[wanted] if wanted in plan.halves else two_halves(plan, wanted)
 

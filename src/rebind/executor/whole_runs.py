@@ -39,7 +39,7 @@ class WholeRuns(Inspection):
     def forward_before_backward(self) -> list[NDArray]:
         """Run forward in training mode, where `backward` is the next call and nothing is written in between.
 
-        Outputs and gradients are then computed together, in compiled code or, where parameters are few, in code without
+        Outputs and gradients are then computed together, in compiled code or, for small networks, in code without
         autograd, unless an output needs a head gradient; `backward` puts them into their arrays.
 
         >>> import rebind as mx
@@ -96,13 +96,13 @@ class WholeRuns(Inspection):
             update.steps[plan.compiled] = None
 
     def _plan_of_whole_steps(self) -> Plan | None:
-        """Return the plan for training if it is compiled, or its parameters few, and nobody watches."""
+        """Return the plan for training if it is compiled, or the network small, and nobody watches."""
         if self._handles is None or self._monitor is not None:
             return None
-        # What is computed in one call are new gradients beside the old ones. Of a large network the time that autograd
-        # takes by itself does not count.
-        goes = self._plans.compiles or not self._arrays.has_large_gradients
-        return self._plans.get(is_train=True) if goes else None
+        # Of a large network autograd's own time does not count, but memory does: code without it computes new gradients
+        # beside the old ones, and keeps all that declared derivatives are given, of which some read little.
+        is_small = self._plans.is_small and not self._arrays.has_large_gradients
+        return self._plans.get(is_train=True) if self._plans.compiles or is_small else None
 
     def _run_whole(
         self, plan: Plan, step: WholeStep, tensors_of: Callable[[], list[Tensor]]
