@@ -25,9 +25,8 @@ class Record(NamedTuple):
     outputs: tuple[Tensor, ...]  # with autograd's record of how they were computed
     loss_inputs: tuple[tuple[Tensor | None, ...] | None, ...]
     tensors: Sequence[Tensor]  # what forward ran on: arguments, then auxiliary states
-    explicit: Callable[[], Sequence[Tensor | None]] | None = (
-        None  # gives the gradients where autograd recorded nothing
-    )
+    # Returns the gradients, where autograd recorded nothing.
+    explicit: Callable[[], Sequence[Tensor | None]] | None = None
 
 
 @dataclass

@@ -17,7 +17,6 @@ from ..shapes import Shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Pass, Record
 from .bound import BoundArrays
-from .explicit import Halves
 from .head_grads import HeadGrads, read_head_grads
 from .inspection import GraphHolder, run_as
 from .lower import Plan
@@ -27,7 +26,6 @@ from .prepared import Kept
 from .reshape import reshaped
 from .staying import apart_from
 from .watch import Watch
-from .whole import two_halves
 from .whole_runs import WholeRuns
 
 __all__ = ["Executor", "GraphHolder"]
@@ -240,13 +238,6 @@ class Executor(WholeRuns):
             raise found from None
         left = Record(outputs, loss_inputs, tensors, backward) if record else None
         return detached(outputs, tensors, loss_inputs), Pass(plan, left, new_aux, random_state)
-
-    def _halves(self, plan: Plan) -> Halves | None:
-        """Return a plan's forward and backward without autograd, where that goes."""
-        wanted = self._arrays.wanted_positions
-        if wanted is None or not self._plans.is_small or self._arrays.has_large_gradients:
-            return None
-        return plan.halves[wanted] if wanted in plan.halves else two_halves(plan, wanted)
 
     def _run_uncompiled(self, plan: Plan, record: bool, error: Exception) -> tuple[list[Tensor], Pass]:
         """Run what the compiler failed on, with `error`, in the default mode."""

@@ -12,11 +12,12 @@ from ..grad_mode import grad_mode
 from ..ndarray import NDArray
 from .backward import Pass
 from .bound import BoundArrays
+from .explicit import Halves
 from .inspection import Inspection
 from .lower import Plan
 from .outputs import detached
 from .prepared import Kept
-from .whole import Update, UpdatingStep, WholeStep, is_of_compiler, updating_step, whole_step
+from .whole import Update, UpdatingStep, WholeStep, is_of_compiler, two_halves, updating_step, whole_step
 
 __all__ = ["WholeRuns"]
 
@@ -103,6 +104,13 @@ class WholeRuns(Inspection):
         # beside the old ones, and keeps all that declared derivatives are given, of which some read little.
         is_small = self._plans.is_small and not self._arrays.has_large_gradients
         return self._plans.get(is_train=True) if self._plans.compiles or is_small else None
+
+    def _halves(self, plan: Plan) -> Halves | None:
+        """Return a plan's forward and backward without autograd, where that goes."""
+        wanted = self._arrays.wanted_positions
+        if wanted is None or not self._plans.is_small or self._arrays.has_large_gradients:
+            return None
+        return plan.halves[wanted] if wanted in plan.halves else two_halves(plan, wanted)
 
     def _run_whole(
         self, plan: Plan, step: WholeStep, tensors_of: Callable[[], list[Tensor]]

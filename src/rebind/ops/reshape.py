@@ -167,11 +167,6 @@ def reshape(
     raise ShapeError(f"shape must be given; got () for data of shape {tuple(data.shape)}")
 
 
-@reshape.derivative("data")
-def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
-    return head_grad.reshape(data.shape)
-
-
 @reshape.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
     return {"data": _complete(shapes["data"], p.shape)} if _is_plain(p.shape) else {}
@@ -232,6 +227,7 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [(data[0], prod(data[1:]))] if data else []
 
 
+@reshape.derivative("data")
 @flatten.derivative("data")
 def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
     return head_grad.reshape(data.shape)

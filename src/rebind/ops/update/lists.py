@@ -329,11 +329,11 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
     ):
         return False
     sizes = [tensor.numel() for tensor in weights]
-    for group in others:
+    for group in (weights, *others):
         if [tensor.numel() for tensor in group] != sizes:
             return False
         for tensor in group:
-            if tensor.dtype is not dtype or tensor.device != device:
+            # Contiguous: the kernel walks memory, and not by strides.
+            if tensor.dtype is not dtype or tensor.device != device or not tensor.is_contiguous():
                 return False
-    # Contiguous: the kernel walks memory, and not by strides.
-    return all([tensor.is_contiguous() for group in (weights, *others) for tensor in group])
+    return True
