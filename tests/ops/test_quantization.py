@@ -403,3 +403,29 @@ def test_mistakes_meet_a_sentence(name, tensors, parameters, says):
     with pytest.raises(MXNetError) as caught:
         call(name, *tensors, **parameters)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
+@pytest.mark.parametrize(
+    ("shape", "settings"),
+    [
+        ((2, 3, 7, 8), {"kernel": (2, 2), "stride": (2, 2)}),
+        ((1, 5, 4, 5), {"kernel": (3, 2), "pad": (1, 1)}),
+        ((1, 16, 9, 9), {"kernel": (3, 3), "stride": (2, 1), "pad": (1, 0)}),
+        ((1, 2, 6, 6), {"kernel": (3, 3), "stride": (2, 2), "pooling_convention": "full"}),
+        ((1, 2, 6, 6), {"kernel": (1, 1), "global_pool": True}),
+        ((1, 2, 6), {"kernel": (2,)}),
+        ((0, 2, 6, 6), {"kernel": (2, 2)}),
+    ],
+)
+@pytest.mark.parametrize("last", [False, True])
+def test_maxima_of_bytes_are_those_of_numbers(shape, settings, dtype, last):
+    data = levels(dtype, *shape)
+    if last and data.dim() == 4:
+        data = data.contiguous(memory_format=torch.channels_last)
+    out, *_ = call("quantized_pooling", data, *one(-1, 1), pool_type="max", **settings)
+    pooling = OPERATORS["Pooling"]
+    expected = pooling(
+        data.float(), **pooling.signature.keywords(pooling.parse({"pool_type": "max", **settings}))
+    )
+    assert torch.equal(out, expected.to(dtype))

@@ -19,6 +19,7 @@ from pathlib import Path
 from .generate_control_flow import generate_control_flow
 from .generate_feedforward import generate_feedforward
 from .generate_files import check, generate_files
+from .generate_fused import generate_fused
 from .generate_inventory import generate_inventory
 from .generate_names import generate_names
 from .generate_networks import generate_networks
@@ -34,6 +35,7 @@ PARTS = {
     "files": generate_files,
     "operators": generate_operators,
     "quantized": generate_quantized,
+    "fused": generate_fused,
     "control_flow": generate_control_flow,
     "unrolled": generate_unrolled,
     "updates": generate_updates,

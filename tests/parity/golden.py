@@ -19,6 +19,7 @@ FILES = DATA / "files"
 NETWORKS = DATA / "networks"
 OPERATORS = DATA / "operators"
 QUANTIZED = DATA / "quantized"
+FUSED = DATA / "fused"
 SVRG = DATA / "svrg"
 
 Arrays = dict[str, np.ndarray]

@@ -22,7 +22,8 @@ import torch.utils._pytree as pytree
 from torch import fx
 
 from ..graph import Graph, Target
-from ..graph.control_flow import is_stateful
+from ..graph.control_flow import is_control_flow, is_stateful
+from ..graph.fused_layers import has_quantized_layers
 from ..graph.passes import Compiler
 
 __all__ = [
@@ -211,8 +212,10 @@ def obstacle(graph: Graph, target: Target) -> str | None:
     """
     if is_stateful(graph):
         return "it has a custom operator, whose Python code runs between the others"
-    if any(node.operator is not None and node.operator.subgraphs for node in graph.nodes):
+    if any(node.operator is not None and is_control_flow(node.operator) for node in graph.nodes):
         return "it has a loop or a branch, into which the compiler does not follow"
+    if has_quantized_layers(graph):
+        return "it has layers of 8 bits, which the default mode computes in whole numbers"
     if target.spans_devices:
         return "its operators are on several devices"
     return None

@@ -172,7 +172,9 @@ def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Ker
 def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> Plan:
     preparation: Preparation | None = None
     kept: tuple[Node, ...] = ()
-    if (parts := split(best, facts)) is not None:
+    # Where gradients may be asked for, what depends on parameters alone is computed in each run.
+    inference = not (target.recorded or target.training)
+    if inference and (parts := split(best, facts)) is not None:
         preparation = _make_preparation(given, parts.kept, facts, target)
         best, facts, kept = parts.rest, parts.facts, parts.variables
     losses = tuple(losses_of(best, target))

@@ -21,6 +21,7 @@ from ..graph import Application, Entry, Facts, Graph, Variable
 from ..graph.passes.substitution import substitute
 from ..ndarray.storage import Storage
 from ..ops.nn.inference_layers import PACK_FILTERS, lie_alike
+from ..ops.quantization.inference_layers import PACK_LEVELS
 
 __all__ = ["Kept", "Preparation", "Split", "split", "what_is_computed"]
 
@@ -97,7 +98,7 @@ def what_is_computed(graph: Graph) -> Hashable:
     for node in graph.nodes:
         if isinstance(node, Application):
             params = dict(node.params)
-            if node.operator is PACK_FILTERS:
+            if node.operator in (PACK_FILTERS, PACK_LEVELS):
                 del params["data_shape"]  # only the layout follows from it
             calls.append((node.operator.name, tuple(params.items()), tuple(map(place, node.inputs))))
         else:

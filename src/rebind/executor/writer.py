@@ -68,8 +68,8 @@ class CodeWriter:
         self.loss_nodes = {loss.node for loss in losses if loss is not None}
         # A compiler plans memory itself; across devices `.to` may return an array that others use.
         in_place = not (target.traced or target.spans_devices)
-        recorded = target.recorded or target.training
-        overwriting = overwriting_kernels(graph, recorded) if in_place else {}
+        self.records = target.recorded or target.training
+        overwriting = overwriting_kernels(graph, self.records) if in_place else {}
         # The inputs of losses are there until backward has begun.
         held = {entry.node for node in self.loss_nodes for entry in node.inputs}
         self.recomputed = recomputed_nodes(graph, facts, target.recompute, overwriting, held)
@@ -166,10 +166,12 @@ class CodeWriter:
             assert self.kernels is not None and op.kernels.make is not None
             return self.kernels.setdefault(number, op.kernels.make(node.locate))
         # Not recorded: a loss's gradient comes from its rule, and no gradient comes to the others.
-        if node in self.loss_nodes or (op.kernels.make is None and node not in self.recorded):
+        if node in self.loss_nodes:
             return op.kernels.forward
-        if node in self.overwriting:
+        if node in self.overwriting and (node in self.recorded or not self.records):
             return self.overwriting[node]
+        if op.kernels.make is None and node not in self.recorded:
+            return op.kernels.forward
         if op.kernels.gradient is None:
             return op.kernels.differentiable
         return with_gradient(op.kernels.function, gradient_of(node, self.target))

@@ -21,7 +21,7 @@ from .graph import Application, Entry, Graph, Node
 from .inference import Inferred, infer_shapes, infer_types
 
 __all__ = [
-    "control_flow_operator", "counted_constants", "is_control_flow", "is_stateful", "needs_randomness",
+    "Body", "Flow", "control_flow_operator", "counted_constants", "is_control_flow", "is_stateful", "needs_randomness",
 ]  # fmt: skip
 
 
@@ -205,7 +205,7 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
         for index, sliced in [body.sources[body.graph.variables.index(variable)]]
         if not sliced and index not in changing
     }
-    flow = _Flow(bodies, names, len(outputs))
+    flow = Flow(bodies, names, len(outputs))
     return Operator(
         template.name,
         Signature(
@@ -222,7 +222,7 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
     )
 
 
-class _Flow:
+class Flow:
     """What shapes and types go through a node."""
 
     def __init__(self, bodies: Sequence[Body], names: Sequence[str], outputs: int) -> None:

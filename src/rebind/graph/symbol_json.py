@@ -12,7 +12,9 @@ from typing import TypeAlias, TypedDict, TypeGuard, TypeVar, cast
 
 from ..errors import FormatError, MXNetError, near_names
 from ..ops import OPERATORS, Operator
+from ..params import Params
 from .control_flow import control_flow_operator, is_control_flow
+from .fused_layers import FUSED_LAYERS, fused_layer_operator, is_fused_layer
 from .graph import Application, Entry, Graph, Node, Variable, check, input_variable
 
 __all__ = ["HIDDEN_KEYS", "TORCH_MODULE", "dumps", "hide", "is_attribute", "loads", "split_attributes"]
@@ -90,10 +92,10 @@ def dumps(graph: Graph, numpy_shapes: bool = False) -> str:
     return _graph(graph, 0, [_field("attrs", text)])
 
 
-def _graph(graph: Graph, indent: int, further: Sequence[str] = ()) -> str:
+def _graph(graph: Graph, indent: int, further: Sequence[str] = (), versions: bool = True) -> str:
     nodes = graph.nodes
     number = {id(node): i for i, node in enumerate(nodes)}
-    auxiliary = {id(node) for node in graph.auxiliary}
+    auxiliary = {id(node) for node in graph.auxiliary} if versions else ()
 
     def reference(entry: Entry) -> list[int]:
         # The third is the "version": 1 for what operators write, as in MXNet's files.
@@ -132,7 +134,9 @@ def _node(node: Node, reference: Callable[[Entry], list[int]], indent: int) -> s
         )
     fields.append(_field("inputs", _list([reference(entry) for entry in node.inputs], indent + 2)))
     if node.operator is not None and node.operator.subgraphs:
-        graphs = [_graph(graph, indent + 4) for graph in node.operator.subgraphs]
+        # In a layer that MXNet fused nothing has a version.
+        versions = not is_fused_layer(node.operator)
+        graphs = [_graph(graph, indent + 4, versions=versions) for graph in node.operator.subgraphs]
         fields.append(_field("subgraphs", _lines(graphs, indent + 2)))
     return _block("{", fields, "}", indent)
 
@@ -266,7 +270,7 @@ def _read_node(
         if sources:
             raise FormatError(f"{who}: a variable must have no inputs; got {inputs}")
         return [Entry(Variable(record["name"], {hide(key): value for key, value in texts.items()}))]
-    op = OPERATORS.get(record["op"])
+    op = OPERATORS.get(record["op"]) or FUSED_LAYERS.get(record["op"])
     if record["op"] == TORCH_MODULE:
         raise FormatError(
             f"{who}: a file cannot hold the PyTorch module of sym.torch_module; make the symbol in code again, and "
@@ -281,11 +285,14 @@ def _read_node(
     if version < _ARGMAX_CHANGED and op.name in ("argmax", "argmin") and texts.get("axis") == "-1":
         del texts["axis"]  # it meant all elements then
     if is_control_flow(op):
-        return _apply_control_flow(op, record, texts, sources, who, version)
+        return _apply_with_graphs(control_flow_operator, op, record, texts, sources, who, version)
+    if is_fused_layer(op):
+        return _apply_with_graphs(fused_layer_operator, op, record, texts, sources, who, version)
     return _apply(op, record, texts, sources, who, version)
 
 
-def _apply_control_flow(
+def _apply_with_graphs(
+    make: Callable[[Operator, Params, Sequence[Graph], int], Operator],
     op: Operator,
     record: _NodeRecord,
     texts: Mapping[str, str],
@@ -300,7 +307,7 @@ def _apply_control_flow(
     given, others = split_attributes(op, texts)
     try:
         p = op.parse(given)
-        made = control_flow_operator(op, p, graphs, len(sources))
+        made = make(op, p, graphs, len(sources))
     except MXNetError as error:
         raise FormatError(f"{who}: {error.message}") from None
     node = Application(made, record["name"], tuple(sources), p, given, others, record["op"])

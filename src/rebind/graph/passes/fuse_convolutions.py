@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
-
 from ...ops.nn.inference_layers import (
     FUSED_CONVOLUTION,
     PACK_FILTERS,
     can_fuse,
 )
-from ...params import Params
 from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
+from .calls import ACTIVATIONS, NO_ACTIVATION, FusedActivation, Users, is_kept, single_users
 from .channels_last import CONVOLUTIONS
 from .substitution import substitute
 
 __all__ = ["fuse_convolutions"]
 
 _SUMS = ("elemwise_add", "broadcast_add", "_grad_add")
-
-
-class _Activation(NamedTuple):
-    name: str  # PyTorch's
-    numbers: tuple[float, ...] = ()
-
-
-_NONE = _Activation("none")
-_ALIKE = {name: _Activation(name) for name in ("relu", "sigmoid", "tanh")}
-
-#: By operator, from its parameters to what oneDNN has for it, if anything.
-_ACTIVATIONS: Mapping[str, Callable[[Params], _Activation | None]] = {
-    "Activation": lambda p: _ALIKE.get(p.act_type),
-    "LeakyReLU": lambda p: _Activation("leaky_relu", (p.slope,)) if p.act_type == "leaky" else None,
-    "clip": lambda p: _Activation("hardtanh", (p.a_min, p.a_max)),
-    "relu": lambda p: _ALIKE["relu"],
-    "sigmoid": lambda p: _ALIKE["sigmoid"],
-    "tanh": lambda p: _ALIKE["tanh"],
-}
-
-#: Where each entry is used, if it is used once: the node, and as which of its inputs.
-_Users: TypeAlias = Mapping[Entry, tuple[Application, int]]
 
 
 def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -62,7 +37,7 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     """
     if target.training or target.spans_devices or target.device.type != "cpu":
         return graph, facts
-    users = _single_users(graph)
+    users = single_users(graph)
     instead: dict[Entry, Entry] = {}
     added: set[Entry] = set()  # sums that became part of a call
     # The last first: of two convolutions that are added the later one adds.
@@ -76,16 +51,6 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     return graph, facts.after(replaced)
 
 
-def _single_users(graph: Graph) -> _Users:
-    return {
-        entry: (node, i)
-        for node in graph.nodes
-        if isinstance(node, Application)
-        for i, entry in enumerate(node.inputs)
-        if graph.uses[entry] == 1
-    }
-
-
 def _fits(node: Application, facts: Facts) -> bool:
     if node.operator.name not in CONVOLUTIONS or len(node.params.kernel) != 2:
         return False
@@ -97,19 +62,13 @@ def _fits(node: Application, facts: Facts) -> bool:
         and facts.types.get(Entry(node)) is dtype
         and shape is not None
         and is_known(shape)
-        and all(_is_kept(entry) for entry in weights)
+        and all(is_kept(entry) for entry in weights)
     )
 
 
-def _is_kept(entry: Entry) -> bool:
-    """Whether a value follows from variables alone, by operators whose results are kept."""
-    node = entry.node
-    return node.is_variable or (node.operator.kernels.kept and all(map(_is_kept, node.inputs)))
-
-
-def _fused(node: Application, facts: Facts, users: _Users, added: set[Entry]) -> tuple[Entry, Application]:
+def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> tuple[Entry, Application]:
     """Return the last entry that one call can compute from a convolution on, and the node that does; note its sum."""
-    end, addend, activation = Entry(node), None, _NONE
+    end, addend, activation = Entry(node), None, NO_ACTIVATION
     user, position = users.get(end, (None, 0))
     if user is not None and user.operator.name in _SUMS and Entry(user) not in added:
         other = user.inputs[1 - position]
@@ -117,7 +76,7 @@ def _fused(node: Application, facts: Facts, users: _Users, added: set[Entry]) ->
             end, addend = Entry(user), other
             added.add(end)
             user, _ = users.get(end, (None, 0))
-    if user is not None and (rule := _ACTIVATIONS.get(user.operator.name)) is not None:
+    if user is not None and (rule := ACTIVATIONS.get(user.operator.name)) is not None:
         found = rule(user.params)
         # After a sum oneDNN has no other in PyTorch.
         if found is not None and (addend is None or found.name == "relu"):
@@ -125,7 +84,7 @@ def _fused(node: Application, facts: Facts, users: _Users, added: set[Entry]) ->
     return end, _call(node, facts, addend, activation)
 
 
-def _call(node: Application, facts: Facts, addend: Entry | None, activation: _Activation) -> Application:
+def _call(node: Application, facts: Facts, addend: Entry | None, activation: FusedActivation) -> Application:
     p, (data, weight, *bias) = node.params, node.inputs
     where = {
         "stride": p.stride or (1, 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ops import find
 from ...ops.nn.inference_layers import FUSED_CONVOLUTION
+from ...ops.quantization.inference_layers import INT8_CONVOLUTION
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
 
@@ -12,13 +13,15 @@ __all__ = ["keep_order"]
 # What takes arrays in any order of memory, and gives its result in that of its inputs.
 _TAKE_ANY = frozenset(
     {
-        FUSED_CONVOLUTION.name, "Activation", "BatchNorm", "Concat", "Convolution", "Convolution_v1", "Dropout",
-        "LeakyReLU", "Pooling", "broadcast_add", "broadcast_div", "broadcast_mul", "broadcast_sub", "clip",
-        "elemwise_add", "elemwise_div", "elemwise_mul", "elemwise_sub", "relu", "sigmoid", "tanh", "_channels_last",
-        "amp_cast", "_div_scalar", "_minus_scalar", "_mul_scalar", "_plus_scalar",
+        FUSED_CONVOLUTION.name, INT8_CONVOLUTION.name, "Activation", "BatchNorm", "Concat", "Convolution",
+        "Convolution_v1", "Dropout", "LeakyReLU", "Pooling", "_channels_last", "_contrib_dequantize",
+        "_contrib_quantize_v2", "_contrib_quantized_act", "_contrib_quantized_concat", "_contrib_quantized_pooling",
+        "_div_scalar", "_minus_scalar", "_mul_scalar", "_plus_scalar", "amp_cast", "broadcast_add", "broadcast_div",
+        "broadcast_mul", "broadcast_sub", "clip", "elemwise_add", "elemwise_div", "elemwise_mul", "elemwise_sub",
+        "relu", "sigmoid", "tanh",
     }
 )  # fmt: skip
-_SOURCES = ("_channels_last", FUSED_CONVOLUTION.name)
+_SOURCES = ("_channels_last", FUSED_CONVOLUTION.name, INT8_CONVOLUTION.name)
 
 
 def keep_order(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:

@@ -17,6 +17,7 @@ In inference, where no gradients are asked for, there are others in place of the
 `drop_identities`    what does nothing in inference is left out
 `keep_casts`         parameters of mixed precision are cast once
 `fold_batch_norm`    batch norms become part of the weights of the layer before them
+`fuse_levels`        layers between levels of 8 bits are computed in whole numbers (uses shapes)
 `fuse_convolutions`  convolution, sum and activation become one call, with packed weights (uses shapes)
 ===================  ==================================================================================
 
@@ -35,17 +36,20 @@ from typing import TypeAlias
 from ... import config
 from ...errors import NameLookupError, ParameterError, near_names
 from ..facts import Facts, Target
+from ..fused_layers import FROM_LEVELS
 from ..graph import Entry, Graph, check
 from .channels_last import CONVOLUTIONS, channels_last
 from .drop_identities import IDENTITIES, drop_identities
 from .fill_sizes import fill_sizes, has_open_sizes
 from .fold_batch_norm import fold_batch_norm
 from .fuse_convolutions import fuse_convolutions
+from .fuse_levels import fuse_levels
 from .join_cells import join_cells
 from .join_layers import join_layers
 from .keep_casts import keep_casts
 from .keep_order import keep_order
 from .mixed_precision import CASTS
+from .open_fused_layers import has_fused_layers, open_fused_layers
 from .pool_first import pool_first
 
 __all__ = [
@@ -150,9 +154,13 @@ _INFERENCE = (
     Pass(drop_identities, applies=_has(*IDENTITIES)),
     Pass(keep_casts, applies=_has(*CASTS)),
     Pass(fold_batch_norm, applies=_has("BatchNorm")),
+    Pass(fuse_levels, uses_shapes=True, applies=_has(*FROM_LEVELS)),
     Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS)),
-    Pass(keep_order, applies=_has(*CONVOLUTIONS)),
+    Pass(keep_order, applies=_has(*CONVOLUTIONS, *FROM_LEVELS)),
 )
+
+# For every backend, those of users too: nothing runs a fused layer as it is.
+_OPEN = Pass(open_fused_layers, applies=has_fused_layers)
 
 # Node by node, as the user wrote them.
 _PLAIN = tuple(each for each in DEFAULT if each.run is fill_sizes)
@@ -295,6 +303,9 @@ def optimize_without_shapes(graph: Graph, facts: Facts, target: Target) -> tuple
 
 def _passes_for(graph: Graph, target: Target) -> list[Pass]:
     passes = backend_named(target.backend).passes_for(target)
+    if _OPEN.applies is not None and _OPEN.applies(graph):
+        # What is in them is not known yet: none can be left out.
+        return [_OPEN, *passes]
     return [each for each in passes if each.applies is None or each.applies(graph)]
 
 

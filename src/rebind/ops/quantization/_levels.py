@@ -8,13 +8,16 @@ from torch import Tensor
 from ... import dtypes
 from ...errors import DTypeError
 
-__all__ = ["FINE", "INT32_LEVELS", "LEVELS", "per_level", "require", "to_levels"]
+__all__ = ["FINE", "HIGHEST_BIT", "INT32_LEVELS", "LEVELS", "other_sign", "per_level", "require", "to_levels"]
 
 #: Levels on each side of 0 by which `_contrib_quantize`, `_contrib_requantize` and the ranges of products count.
 LEVELS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
 #: All other operators count half a level more; that is 1.9.1's choice, and it is 0.4 % of a value.
 FINE = {torch.int8: 127.5, torch.uint8: 255.5}
 INT32_LEVELS = LEVELS[torch.int32]
+
+#: What int8 and uint8 differ by: level 0 of one is level 128 of the other with the highest bit flipped.
+HIGHEST_BIT = 128
 
 _BOUNDS = {torch.int8: (-128.0, 127.0), torch.uint8: (0.0, 255.0)}
 
@@ -36,6 +39,16 @@ def to_levels(data: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
     """
     low, high = _BOUNDS[dtype]
     return (data.detach() * scale).round_().clamp_(low, high).to(dtype).reshape(data.shape)
+
+
+def other_sign(levels: Tensor) -> Tensor:
+    """Return levels of int8 as uint8, 128 more, or those of uint8 as int8, 128 less.
+
+    >>> other_sign(torch.tensor([-128, 0, 127], dtype=torch.int8))
+    tensor([  0, 128, 255], dtype=torch.uint8)
+    """
+    flipped = torch.bitwise_xor(levels.view(torch.uint8), HIGHEST_BIT)
+    return flipped if levels.dtype is torch.int8 else flipped.view(torch.int8)
 
 
 def require(name: str, array: Tensor, *allowed: torch.dtype) -> Tensor:

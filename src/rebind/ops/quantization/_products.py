@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ._levels import FINE, per_level
+from ._levels import FINE, HIGHEST_BIT, other_sign, per_level
 
 __all__ = ["bias_levels", "convolution", "linear"]
 
@@ -41,10 +41,8 @@ def linear(data: Tensor, weight: Tensor) -> Tensor:
         return (data.double() @ weight.double().t()).to(torch.int32)
     if data.dtype is torch.int8:
         return torch._int_mm(data.contiguous(), weight.contiguous().t())
-    # Flipping the highest bit takes 128 off: 0 ... 255 becomes -128 ... 127.
-    less = torch.bitwise_xor(data, 128).view(torch.int8)
-    return torch._int_mm(less.contiguous(), weight.contiguous().t()).add_(
-        weight.sum(1, dtype=torch.int32).mul_(128)
+    return torch._int_mm(other_sign(data).contiguous(), weight.contiguous().t()).add_(
+        weight.sum(1, dtype=torch.int32).mul_(HIGHEST_BIT)
     )
 
 

@@ -12,7 +12,7 @@ from ...params import AtLeast, Params
 from .._signatures import with_interface_of
 from ..nn import linear, pooling
 from ..spec import Shapes, operator
-from ._levels import require
+from ._levels import other_sign, require
 from ._ranges import magnitude, scalars
 
 __all__ = ["quantized_act", "quantized_embedding", "quantized_flatten", "quantized_pooling"]
@@ -135,11 +135,39 @@ def quantized_pooling(
     tensor([[[4, 8]]], dtype=torch.int8)
     """
     data = require("data", data, *_LEVELS_TYPES)
+    if pool_type == "max" and (most := _greatest(data, **settings)) is not None:
+        return most, *_same_range(min_data, max_data)
     # Whole numbers below 2**24 are exact in float32: so is the sum of any window of fewer than 65793 elements.
     out = pooling.pooling.kernels.function(data.float(), pool_type=pool_type, **settings)
     if pool_type == "avg":
         out = out.round_()
     return out.to(data.dtype), *_same_range(min_data, max_data)
+
+
+def _greatest(
+    data: Tensor,
+    *,
+    kernel: tuple[int, ...] = (),
+    stride: tuple[int, ...] = (),
+    pad: tuple[int, ...] = (),
+    global_pool: bool = False,
+    pooling_convention: str = "valid",
+    layout: str | None = None,
+    **without_effect: object,
+) -> Tensor | None:
+    """Return the maximum over windows, of the bytes themselves; None where PyTorch has none for that."""
+    known = data.device.type == "cpu" and data.dim() == 4 and len(kernel) == 2 and layout in (None, "NCHW")
+    if not known or global_pool or pooling_convention != "valid" or not data.numel():
+        return None
+    stride, pad = stride or (1, 1), pad or (0, 0)
+    sizes = zip(data.shape[2:], kernel, pad, strict=True)
+    if not all(2 * beside <= width <= size + 2 * beside for size, width, beside in sizes):
+        return None
+    most: Any = torch.ops.quantized.max_pool2d  # takes uint8 alone
+    signed = data.dtype is torch.int8
+    windows = (list(kernel), list(stride), list(pad), [1, 1], False)
+    out: Tensor = most(other_sign(data) if signed else data, *windows)
+    return other_sign(out) if signed else out
 
 
 @quantized_pooling.check

@@ -1,0 +1,63 @@
+"""What passes ask that make one call of several nodes: who uses a value, what is kept, which activations there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from ...params import Params
+from ..graph import Application, Entry, Graph
+
+__all__ = ["ACTIVATIONS", "NO_ACTIVATION", "FusedActivation", "Users", "is_kept", "single_users"]
+
+
+class FusedActivation(NamedTuple):
+    """An activation that oneDNN computes after a layer, in the same call."""
+
+    name: str  # PyTorch's
+    numbers: tuple[float, ...] = ()
+
+
+NO_ACTIVATION = FusedActivation("none")
+_ALIKE = {name: FusedActivation(name) for name in ("relu", "sigmoid", "tanh")}
+
+#: By operator, from its parameters to what oneDNN has for it, if anything.
+ACTIVATIONS: Mapping[str, Callable[[Params], FusedActivation | None]] = {
+    "Activation": lambda p: _ALIKE.get(p.act_type),
+    "LeakyReLU": lambda p: FusedActivation("leaky_relu", (p.slope,)) if p.act_type == "leaky" else None,
+    "clip": lambda p: FusedActivation("hardtanh", (p.a_min, p.a_max)),
+    "relu": lambda p: _ALIKE["relu"],
+    "sigmoid": lambda p: _ALIKE["sigmoid"],
+    "tanh": lambda p: _ALIKE["tanh"],
+}
+
+#: Where each entry is used, if it is used once: the node, and as which of its inputs.
+Users: TypeAlias = Mapping[Entry, tuple[Application, int]]
+
+
+def single_users(graph: Graph) -> Users:
+    """Return the user of each entry that is used once, and as which of its inputs.
+
+    >>> import rebind as mx
+    >>> x = mx.sym.var("x")
+    >>> [(entry.name, user.name) for entry, (user, _) in single_users(mx.sym.exp(x, name="e").graph).items()]
+    [('x', 'e')]
+    """
+    return {
+        entry: (node, i)
+        for node in graph.nodes
+        if isinstance(node, Application)
+        for i, entry in enumerate(node.inputs)
+        if graph.uses[entry] == 1
+    }
+
+
+def is_kept(entry: Entry) -> bool:
+    """Whether a value follows from variables alone, by operators whose results are kept.
+
+    >>> import rebind as mx
+    >>> is_kept(mx.sym.var("x").graph.outputs[0]), is_kept(mx.sym.exp(mx.sym.var("x")).graph.outputs[0])
+    (True, False)
+    """
+    node = entry.node
+    return node.is_variable or (node.operator.kernels.kept and all(map(is_kept, node.inputs)))

@@ -1,0 +1,94 @@
+"""Which real numbers the levels of an array represent, where that is known without computing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from ...params import Params
+from ..graph import Application, Entry
+
+__all__ = ["Range", "range_between", "range_of"]
+
+#: The two ends of a range.
+Range: TypeAlias = tuple[float, float]
+
+
+def range_of(node: Application) -> Range | None:
+    """Return the range that a node gives in its last two outputs, where that is known.
+
+    >>> import rebind as mx
+    >>> levels = mx.sym.contrib.quantize_v2(mx.sym.var("x"), min_calib_range=-1.0, max_calib_range=2.0)
+    >>> range_of(levels.graph.nodes[-1])
+    (-2.0, 2.0)
+    """
+    rule = _RULES.get(node.operator.name)
+    return None if rule is None else rule(node)
+
+
+def range_between(ends: Sequence[Entry]) -> Range | None:
+    """Return the range that two entries are the ends of, where both are known.
+
+    >>> import rebind as mx
+    >>> range_between(mx.sym.Group([mx.sym.var("low"), mx.sym.var("high")]).graph.outputs)
+    """
+    low, high = map(_number, ends)
+    return None if low is None or high is None else (low, high)
+
+
+def _number(entry: Entry) -> float | None:
+    node = entry.node
+    if not isinstance(node, Application):
+        return None
+    if node.operator.name == "_full":
+        return float(node.params.value)
+    found = range_of(node)
+    return None if found is None or not entry.index else found[entry.index - 1]
+
+
+def _calibrated(p: Params) -> Range | None:
+    low, high = p.min_calib_range, p.max_calib_range
+    return None if low is None or high is None else (low, high)
+
+
+def _is_uint8(p: Params) -> bool:
+    low = p.min_calib_range
+    return bool(p.out_type == "uint8" or (p.out_type == "auto" and low is not None and low >= 0))
+
+
+def _quantized(node: Application) -> Range | None:
+    found = _calibrated(node.params)
+    if found is None or _is_uint8(node.params):
+        return found
+    largest = max(map(abs, found))
+    return -largest, largest
+
+
+def _requantized(node: Application) -> Range | None:
+    found = _calibrated(node.params)
+    if found is None:
+        return None
+    largest = max(map(abs, found))
+    return 0.0 if _is_uint8(node.params) else -largest, largest
+
+
+def _same(node: Application) -> Range | None:
+    return range_between(node.inputs[1:3])
+
+
+def _joined(node: Application) -> Range | None:
+    ends = [_number(entry) for entry in node.inputs[node.params.num_args :]]
+    known = [end for end in ends if end is not None]
+    return (min(known[::2]), max(known[1::2])) if len(known) == len(ends) else None
+
+
+#: By operator.
+_RULES: Mapping[str, Callable[[Application], Range | None]] = {
+    "_contrib_quantize_v2": _quantized,
+    "_contrib_quantized_act": _same,
+    "_contrib_quantized_batch_norm": lambda node: _calibrated(node.params),
+    "_contrib_quantized_concat": _joined,
+    "_contrib_quantized_flatten": _same,
+    "_contrib_quantized_pooling": _same,
+    "_contrib_requantize": _requantized,
+}
