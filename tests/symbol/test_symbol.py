@@ -236,6 +236,11 @@ def test_operators_without_inputs_ignore_symbols(compose, key) -> None:
             "zeros_like 'zeros_like0': no input 'dat'; did you mean 'data'\\? Inputs: data.",
         ),
         (lambda x: S.exp(x, __weight__=x), ValueError, "exp 'exp0': no input '__weight__'. Inputs: data."),
+        (
+            lambda x: S.Convolution(x, x, x, kernel=(1, 1), num_filter=1, no_bias=True, name="c"),
+            ValueError,
+            "Convolution 'c': takes no bias with these parameters, only data, weight; got <Symbol x>",
+        ),
         (lambda x: S.clip(x, 0, 1, a=x), ValueError, "clip 'clip0': no input 'a'. Inputs: data."),
     ],
 )
