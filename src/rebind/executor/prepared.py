@@ -21,9 +21,12 @@ from ..graph import Application, Entry, Facts, Graph, Variable
 from ..graph.passes.substitution import substitute
 from ..ndarray.storage import Storage
 from ..ops.nn.inference_layers import PACK_FILTERS, lie_alike
-from ..ops.quantization.inference_layers import PACK_LEVELS
+from ..ops.quantization.inference_layers import PACK_DENSE_LEVELS, PACK_LEVELS
 
 __all__ = ["Kept", "Preparation", "Split", "split", "what_is_computed"]
+
+#: By operator that packs weights, its parameters that say for which data.
+_OF_DATA = {PACK_FILTERS: ("data_shape",), PACK_LEVELS: ("data_shape",), PACK_DENSE_LEVELS: ("rows",)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +101,9 @@ def what_is_computed(graph: Graph) -> Hashable:
     for node in graph.nodes:
         if isinstance(node, Application):
             params = dict(node.params)
-            if node.operator in (PACK_FILTERS, PACK_LEVELS):
-                del params["data_shape"]  # only the layout follows from it
+            # Only the layout follows from the shape of data.
+            for name in _OF_DATA.get(node.operator, ()):
+                del params[name]
             calls.append((node.operator.name, tuple(params.items()), tuple(map(place, node.inputs))))
         else:
             calls.append(None)

@@ -13,7 +13,7 @@ import rebind as mx
 from rebind.graph import Facts, Target, infer_shapes, infer_types
 from rebind.graph.passes import optimize
 from rebind.graph.passes.fuse_levels import fuse_levels
-from rebind.ops.quantization.inference_layers import can_convolve_levels
+from rebind.ops.quantization.inference_layers import can_compute_levels
 
 X = mx.sym.var("x")
 Q = mx.sym.contrib
@@ -22,7 +22,7 @@ IMAGE = (2, 4, 7, 6)
 SHARE = 0.02
 ORDER = "_contiguous"
 
-fused = pytest.mark.skipif(not can_convolve_levels(), reason="PyTorch has no convolutions of levels here")
+fused = pytest.mark.skipif(not can_compute_levels(), reason="PyTorch has no convolutions of levels here")
 
 
 def levels(x: Any, low: float | None = -2.0, high: float | None = 2.0, **given: Any) -> Any:
@@ -90,9 +90,8 @@ class Network(NamedTuple):
 
 Y = near(X)
 U = near(mx.sym.abs(X), 0.0, 2.0, out_type="uint8")
-IN, OUT, CALL = "_contrib_quantize_v2", "_contrib_dequantize", "_int8_convolution"
-ENDS = "_full _full"
-CONV, FINISH = f"{IN} {CALL}", f"{OUT} {ENDS} {ORDER}"
+IN, OUT, CALL, DENSE = "_contrib_quantize_v2", "_contrib_dequantize", "_int8_convolution", "_int8_dense"
+CONV, FINISH = f"{IN} {CALL}", f"{OUT} {ORDER}"
 
 NETWORKS = {
     "conv": Network(conv(Y, "a"), f"{CONV} {ORDER}"),
@@ -110,7 +109,7 @@ NETWORKS = {
     "own-range": Network(real(levels(conv(Y, "a"), None, None)), f"{CONV} {IN} {OUT} {ORDER}"),
     "in-a-row": Network(near(conv(near(conv(Y, "a"), -9, 9), "b"), -9, 9), f"{CONV} {CALL} {FINISH}"),
     "both-used": Network(
-        mx.sym.Group([levels(conv(Y, "a"), -9, 9)[i] for i in range(3)]), f"{CONV} {ENDS} {ORDER}"
+        mx.sym.Group([levels(conv(Y, "a"), -9, 9)[i] for i in range(3)]), f"{CONV} _full _full {ORDER}"
     ),
     "used-twice": Network(
         (lambda y: mx.sym.Group([near(y, -9, 9), mx.sym.exp(y)]))(conv(Y, "a")),
@@ -154,11 +153,20 @@ NETWORKS = {
         )(levels(X), levels(X, -1.0, 1.0)),
         f"{IN} {IN} _contrib_quantized_concat {CALL} {ORDER}",
     ),
-    "dense": Network(dense(Y, "a", 6), f"{IN} Reshape {CALL} {ORDER} Reshape", (3, 6)),
-    "dense-of-images": Network(dense(Y, "a", 168), f"{IN} Reshape {CALL} {ORDER} Reshape"),
+    "dense": Network(dense(Y, "a", 6), f"{IN} {DENSE}", (3, 6)),
+    "dense-of-images": Network(dense(Y, "a", 168), f"{IN} {DENSE}"),
+    "dense-along-the-last-axis": Network(
+        dense(Y, "a", 6, flatten=False, no_bias=False), f"{IN} {DENSE}", (3, 4, 6)
+    ),
+    "dense-sum": Network(
+        near(dense(Y, "a", 5) + Y, -99, 99), f"{IN} {DENSE} {OUT} elemwise_add {IN} {OUT}", (3, 5)
+    ),
+    "dense-relu": Network(
+        near(mx.sym.relu(dense(U, "a", 6)), 0, 9, out_type="uint8"), f"abs {IN} {DENSE} {OUT}", (3, 6)
+    ),
     "dense-after-conv": Network(
         near(dense(near(conv(Y, "b"), -9, 9), "a", 168), -99, 99),
-        f"{CONV} {ORDER} Reshape {CALL} {ORDER} Reshape {OUT} {ENDS}",
+        f"{CONV} {ORDER} {DENSE} {OUT}",
     ),
     # Layers of sums.
     "sums": Network(real(requantized(sums(levels(X), "a"))), f"{CONV} {FINISH}"),
@@ -173,7 +181,7 @@ NETWORKS = {
     ),
     "sums-dense": Network(
         real(requantized(sums(levels(X), "a", op="dense", columns=6))),
-        f"{IN} Reshape {CALL} {ORDER} Reshape {OUT} {ENDS}",
+        f"{IN} {DENSE} {OUT}",
         (3, 6),
     ),
     # Left as they are.
@@ -264,7 +272,7 @@ def test_onednn_can_be_switched_off() -> None:
     network, before = NETWORKS["conv"], torch.backends.mkldnn.enabled
     torch._C._set_mkldnn_enabled(False)
     try:
-        assert not can_convolve_levels()
+        assert not can_compute_levels()
         assert fuse_levels(network.symbol.graph, facts_of(network), Target())[0] is network.symbol.graph
     finally:
         torch._C._set_mkldnn_enabled(before)

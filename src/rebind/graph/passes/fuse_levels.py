@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -13,18 +13,21 @@ from ...ops.quantization.inference_layers import (
     HOLD_ON_LEVELS,
     INT8_ACTIVATIONS,
     INT8_CONVOLUTION,
+    INT8_DENSE,
     KNOWN_BIAS,
     KNOWN_LEVELS,
+    PACK_DENSE_LEVELS,
     PACK_LEVELS,
-    can_convolve_levels,
+    bias_factor,
+    can_compute_levels,
     level_unit,
 )
 from ...shapes import Shape, is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import ACTIVATIONS, NO_ACTIVATION, FusedActivation, Users, is_kept, single_users
-from .level_ranges import range_between, range_of
-from .substitution import application, substitute
+from .level_ranges import known_ends, range_between, range_of
+from .substitution import substitute
 
 __all__ = ["fuse_levels"]
 
@@ -73,7 +76,7 @@ def fuse_levels(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fact
     >>> fuse_levels(graph, Facts(), Target())[0] is graph
     True
     """
-    if target.traced or target.spans_devices or target.device.type != "cpu" or not can_convolve_levels():
+    if target.traced or target.spans_devices or target.device.type != "cpu" or not can_compute_levels():
         return graph, facts
     users = single_users(graph)
     instead: dict[Entry, Entry] = {}
@@ -81,7 +84,11 @@ def fuse_levels(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fact
         if isinstance(node, Application):
             layer = _of_real_numbers(node, users, facts) or _of_sums(node, users, facts)
             if layer is not None and _fits(layer, facts):
-                instead |= _ends(layer.result, _call(layer, facts))
+                instead[layer.result] = _call(layer, facts)
+                last = layer.result.node
+                assert isinstance(last, Application)
+                if (ends := range_of(last)) is not None:
+                    instead |= known_ends(graph, last, ends)
     if not instead:
         return graph, facts
     graph, replaced = substitute(graph, instead)
@@ -99,10 +106,16 @@ def _levels(entry: Entry, ends: tuple[Entry, ...], facts: Facts, of_sums: bool) 
 
 def _real_levels(entry: Entry, facts: Facts) -> _Levels | None:
     """Return what real numbers come from, where they come from levels."""
+    node = _dequantized(entry)
+    return None if node is None else _levels(node.inputs[0], node.inputs[1:], facts, of_sums=False)
+
+
+def _dequantized(entry: Entry) -> Application | None:
+    """Return the node that takes levels to real numbers, if an entry is from one."""
     node = entry.node
-    if not isinstance(node, Application) or node.operator.name != "_contrib_dequantize":
-        return None
-    return _levels(node.inputs[0], node.inputs[1:], facts, of_sums=False)
+    if isinstance(node, Application) and node.operator.name == "_contrib_dequantize":
+        return node
+    return None
 
 
 def _of_real_numbers(node: Application, users: Users, facts: Facts) -> _Layer | None:
@@ -115,13 +128,16 @@ def _of_real_numbers(node: Application, users: Users, facts: Facts) -> _Layer | 
         return None
     if source.operator is HOLD_ON_LEVELS and not source.params.whole:
         levels = _kept(FILTER_LEVELS, node, source.inputs)
-    elif source.operator.name == "_contrib_dequantize":
+    elif _dequantized(weight) is not None:
         levels = _kept(KNOWN_LEVELS, node, source.inputs, of_sums=False)
     else:
         return None
+    known = [_dequantized(entry) for entry in bias]
+    if known and known[0] is not None and all(map(is_kept, known[0].inputs)):
+        bias = [Entry(_kept(KNOWN_BIAS, node, known[0].inputs, times=1.0))]
     real = layer = _Layer(node, data, levels, tuple(bias), Entry(node))
     user, position = users.get(layer.result, (None, 0))
-    if user is not None and user.operator.name in _SUMS:
+    if user is not None and user.operator.name in _SUMS and not layer.is_dense:
         addend = _real_levels(user.inputs[1 - position], facts)
         if addend is None:  # a sum of real numbers
             return real
@@ -155,8 +171,8 @@ def _of_sums(node: Application, users: Users, facts: Facts) -> _Layer | None:
     if not all(map(is_kept, (*weight, *bias))):
         return None
     levels = _kept(KNOWN_LEVELS, node, weight, of_sums=True)
-    real = (Entry(_kept(KNOWN_BIAS, node, bias, data_type=str(data.dtype)[6:])),) if bias else ()
-    layer = _to_levels(_Layer(node, data, levels, real, Entry(node)), user, facts, of_sums=True)
+    real = [Entry(_kept(KNOWN_BIAS, node, bias, times=bias_factor(data.dtype)))] if bias else []
+    layer = _to_levels(_Layer(node, data, levels, tuple(real), Entry(node)), user, facts, of_sums=True)
     if layer is None:
         return None
     after, _ = users.get(Entry(user), (None, 0))
@@ -188,70 +204,62 @@ def _fits(layer: _Layer, facts: Facts) -> bool:
     shape, p = facts.shapes.get(layer.data.entry), layer.node.params
     if shape is None or not is_known(shape) or not all(shape):
         return False
-    if layer.is_dense:
-        return bool(p.flatten) or len(shape) == 2
-    return len(p.kernel) == 2 and p.layout in (None, "NCHW")
-
-
-def _ends(result: Entry, call: Entry) -> Mapping[Entry, Entry]:
-    """Return what is put in the place of a result: the call, and the ends of the range as numbers."""
-    node = result.node
-    assert isinstance(node, Application)
-    found = range_of(node)
-    ends = () if found is None else found
-    attributes = dict(node.attributes)
-    numbers = [
-        application("_full", f"{node.name} end{i}", (), attributes, shape=(1,), value=end)
-        for i, end in enumerate(ends)
-    ]
-    return {result: call, **{Entry(node, i): Entry(number) for i, number in enumerate(numbers, start=1)}}
+    return layer.is_dense or (len(p.kernel) == 2 and p.layout in (None, "NCHW"))
 
 
 def _call(layer: _Layer, facts: Facts) -> Entry:
     """Return the result of the call."""
+    shape = facts.shapes[layer.data.entry]
+    return _dense_call(layer, shape) if layer.is_dense else _convolution_call(layer, shape)
+
+
+def _convolution_call(layer: _Layer, shape: Shape) -> Entry:
     node, data, addend = layer.node, layer.data, layer.addend
-    p, attributes = node.params, dict(node.attributes)
     where = {"stride": (1, 1), "pad": (0, 0), "dilate": (1, 1), "num_group": 1}
-    source, shape = data.entry, facts.shapes[data.entry]
-    if layer.is_dense:
-        source, shape = _as_windows(node, source, shape)
-    else:
-        given = {name: getattr(p, name) for name in where}
-        where |= {name: value for name, value in given.items() if value}
-    weight = layer.weight
-    packed = Application(
+    where |= {name: value for name in where if (value := getattr(node.params, name))}
+    signed = data.dtype is torch.int8
+    packed = _kept(
         PACK_LEVELS,
-        f"{node.name} packed",
-        (Entry(weight), Entry(weight, 1)),
-        PACK_LEVELS.parse({**where, "data_shape": shape, "signed": data.dtype is torch.int8}),
-        attributes=attributes,
+        node,
+        (Entry(layer.weight), Entry(layer.weight, 1)),
+        **where,
+        data_shape=shape,
+        signed=signed,
     )
-    inputs = (source, Entry(packed), Entry(weight, 1), Entry(weight, 2), *layer.bias)
     params = {
         **where,
-        "no_bias": not layer.bias,
+        **_common(layer),
         "adds": addend is not None,
-        "data_unit": data.unit,
         "addend_unit": 1.0 if addend is None else addend.unit,
+    }
+    inputs = (*_inputs(layer, packed), *([] if addend is None else [addend.entry]))
+    return Entry(
+        Application(
+            INT8_CONVOLUTION, node.name, inputs, INT8_CONVOLUTION.parse(params), attributes=node.attributes
+        )
+    )
+
+
+def _dense_call(layer: _Layer, shape: Shape) -> Entry:
+    node, flatten = layer.node, layer.node.params.flatten
+    rows = shape[0] if flatten else torch.Size(shape[:-1]).numel()
+    packed = _kept(PACK_DENSE_LEVELS, node, (Entry(layer.weight),), rows=rows)
+    params = INT8_DENSE.parse({**_common(layer), "flatten": flatten})
+    inputs = _inputs(layer, packed)
+    return Entry(Application(INT8_DENSE, node.name, inputs, params, attributes=node.attributes))
+
+
+def _inputs(layer: _Layer, packed: Application) -> tuple[Entry, ...]:
+    weight = layer.weight
+    return layer.data.entry, Entry(packed), Entry(weight, 1), Entry(weight, 2), *layer.bias
+
+
+def _common(layer: _Layer) -> dict[str, object]:
+    return {
+        "no_bias": not layer.bias,
+        "data_unit": layer.data.unit,
         "out_unit": layer.unit,
         "out_type": layer.dtype,
         "activation": layer.activation.name,
         "numbers": layer.activation.numbers,
     }
-    call = Application(
-        INT8_CONVOLUTION,
-        node.name,
-        inputs if addend is None else (*inputs, addend.entry),
-        INT8_CONVOLUTION.parse(params),
-        attributes=attributes,
-    )
-    if not layer.is_dense:
-        return Entry(call)
-    return Entry(application("Reshape", f"{node.name} rows", [Entry(call)], attributes, shape=(0, -1)))
-
-
-def _as_windows(node: Application, source: Entry, shape: Shape) -> tuple[Entry, Shape]:
-    """Return each row of a dense layer's data as an image of one point."""
-    attributes = dict(node.attributes)
-    windows = application("Reshape", f"{node.name} windows", [source], attributes, shape=(0, -1, 1, 1))
-    return Entry(windows), (shape[0], torch.Size(shape[1:]).numel(), 1, 1)

@@ -50,7 +50,8 @@ def keep_order(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
         made = node.with_inputs(inputs if takes_any else [in_order(entry) for entry in inputs])
         entries = [Entry(made, i) for i in range(len(made.output_names))]
         if takes_any:
-            loose.update(entries)
+            # Of levels only the first output has an order; the others are the ends of their range.
+            loose.update(entries[:1] if op.name.startswith("_contrib_qu") else entries)
         return entries
 
     graph, replaced = rewrite_with_map(graph, replace)

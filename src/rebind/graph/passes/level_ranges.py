@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from ...ops.quantization.inference_layers import RANGE_END
 from ...params import Params
-from ..graph import Application, Entry
+from ..graph import Application, Entry, Graph
+from .substitution import application
 
-__all__ = ["Range", "range_between", "range_of"]
+__all__ = ["Range", "known_ends", "range_between", "range_of"]
 
 #: The two ends of a range.
 Range: TypeAlias = tuple[float, float]
@@ -36,11 +38,32 @@ def range_between(ends: Sequence[Entry]) -> Range | None:
     return None if low is None or high is None else (low, high)
 
 
+def known_ends(graph: Graph, node: Application, ends: Range) -> dict[Entry, Entry]:
+    """Return what stands for the last two outputs of a node, the ends of a range that is known.
+
+    They are made once, except for those that the caller gets, who may write into them.
+
+    >>> import rebind as mx
+    >>> graph = mx.sym.contrib.quantize_v2(mx.sym.var("x"), name="q")[1].graph
+    >>> [new.node for new in known_ends(graph, graph.nodes[-1], (-1.0, 1.0)).values()]
+    [<_full 'q end1'>, <_range_end 'q end2'>]
+    """
+    found = {}
+    for i, end in enumerate(ends, start=1):
+        entry, name, attributes = Entry(node, i), f"{node.name} end{i}", dict(node.attributes)
+        if entry in graph.outputs:
+            made = application("_full", name, (), attributes, shape=(1,), value=end)
+        else:
+            made = Application(RANGE_END, name, (), RANGE_END.parse({"value": end}), attributes=attributes)
+        found[entry] = Entry(made)
+    return found
+
+
 def _number(entry: Entry) -> float | None:
     node = entry.node
     if not isinstance(node, Application):
         return None
-    if node.operator.name == "_full":
+    if node.operator is RANGE_END or node.operator.name == "_full":
         return float(node.params.value)
     found = range_of(node)
     return None if found is None or not entry.index else found[entry.index - 1]

@@ -12,6 +12,7 @@ from ...params import Params
 from ..facts import Facts, Target
 from ..fused_layers import FusedLayer, is_calibrated, is_fused_layer
 from ..graph import Application, Entry, Graph, Node
+from .level_ranges import known_ends
 from .substitution import application, substitute
 
 __all__ = ["has_fused_layers", "open_fused_layers"]
@@ -42,8 +43,11 @@ def open_fused_layers(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     for node in graph.nodes:
         if isinstance(node, Application) and is_fused_layer(node.operator):
             held = FusedLayer.read(node.operator.name, node.params, node.operator.subgraphs, len(node.inputs))
-            new = _quantized(node, held) if node.params.quantized else [_inlined(node, held, {})]
-            instead |= {Entry(node, i): entry for i, entry in enumerate(new)}
+            instead |= (
+                _quantized(graph, node, held)
+                if node.params.quantized
+                else {Entry(node): _inlined(node, held, {})}
+            )
     if not instead:
         return graph, facts
     graph, replaced = substitute(graph, instead)
@@ -71,8 +75,8 @@ def _inlined(node: Application, held: FusedLayer, values: Mapping[Entry, Entry])
     return new[held.graph.outputs[0]]
 
 
-def _quantized(node: Application, held: FusedLayer) -> list[Entry]:
-    """Return the outputs of a quantized layer."""
+def _quantized(graph: Graph, node: Application, held: FusedLayer) -> dict[Entry, Entry]:
+    """Return what stands for the outputs of a quantized layer."""
     given = dict(zip(held.graph.variables, node.inputs, strict=False))
     values: dict[Entry, Entry] = {}
     for variable in held.levels:
@@ -92,23 +96,19 @@ def _quantized(node: Application, held: FusedLayer) -> list[Entry]:
         of_weight = weights[:1]
     out, p = _inlined(node, held, values), node.params
     if p.enable_float_output:
-        return [out]
+        return {Entry(node): out}
     if not is_calibrated(p):
         inputs = (out, given[data.node], *_ends(node, held, data.node), *of_weight)
         params = AS_SUMS.parse({"has_range": len(of_weight) == 2})
         sums = Application(AS_SUMS, node.name, inputs, params, attributes=node.attributes)
-        return [Entry(sums, i) for i in range(3)]
+        return {Entry(node, i): Entry(sums, i) for i in range(3)}
     calibrated = {"min_calib_range": p.min_calib_range, "max_calib_range": p.max_calib_range}
     kind = dtypes.name(held.out_type(p))
     levels = application(
         "_contrib_quantize_v2", node.name, [out], node.attributes, out_type=kind, **calibrated
     )
     # The range is the calibrated one as it is, also for int8.
-    ends = [
-        application("_full", f"{node.name} {name}", [], node.attributes, shape=(1,), value=value)
-        for name, value in calibrated.items()
-    ]
-    return [Entry(levels), *map(Entry, ends)]
+    return {Entry(node): Entry(levels), **known_ends(graph, node, (p.min_calib_range, p.max_calib_range))}
 
 
 def _ends(node: Application, held: FusedLayer, variable: Node) -> list[Entry]:

@@ -31,7 +31,7 @@ def per_level(one: Tensor, other: Tensor) -> Tensor:
     return torch.where(other > 0, one / other, 0.0)
 
 
-def to_levels(data: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
+def to_levels(data: Tensor, scale: Tensor | float, dtype: torch.dtype) -> Tensor:
     """Return `data` times `scale` as the nearest levels, halves to even, held within the type.
 
     >>> to_levels(torch.tensor([-0.5, 0.25, 9.0]), torch.tensor([100.0]), torch.int8)

@@ -11,7 +11,20 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 
-__all__ = ["calibrated", "check_calibration", "magnitude", "scalars"]
+__all__ = ["calibrated", "check_calibration", "magnitude", "require_ends", "scalars"]
+
+
+def require_ends(**ends: Tensor) -> None:
+    """Raise an error for ends of a range that are not one number each.
+
+    >>> require_ends(low=torch.zeros(2))
+    Traceback (most recent call last):
+        ...
+    rebind.errors.ShapeError: low must have one element, shape (1,); got (2,)
+    """
+    for name, end in ends.items():
+        if end.numel() != 1:
+            raise ShapeError(f"{name} must have one element, shape (1,); got {tuple(end.shape)}")
 
 
 def magnitude(**ends: Tensor) -> Tensor:
@@ -20,9 +33,7 @@ def magnitude(**ends: Tensor) -> Tensor:
     >>> magnitude(low=torch.tensor([-3.0]), high=torch.tensor([2.0]))
     tensor([3.])
     """
-    for name, end in ends.items():
-        if end.numel() != 1:
-            raise ShapeError(f"{name} must have one element, shape (1,); got {tuple(end.shape)}")
+    require_ends(**ends)
     low, high = ends.values()
     return torch.maximum(low.detach().abs(), high.detach().abs()).float().reshape(1)
 

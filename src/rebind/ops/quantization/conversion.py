@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -114,7 +115,13 @@ def quantize_v2(
         half = FINE[data.dtype]
         return data, *calibrated(*(given or (-half if data.dtype is torch.int8 else 0.0, half)), data)
     dtype = _chosen(out_type, given[0] if given else None)
-    low, high = calibrated(*given, data) if given else _extremes(data)
+    if given:
+        # In float32, as numbers: arrays of one element would take as long as a small network's layer.
+        most = np.float32(max(map(abs, given)))
+        data = data if data.dtype is torch.float64 else data.float()
+        levels = to_levels(data, float(np.float32(FINE[dtype]) / most) if most else 0.0, dtype)
+        return levels, *calibrated(*((-float(most), float(most)) if dtype is torch.int8 else given), data)
+    low, high = _extremes(data)
     largest = torch.maximum(low.abs(), high.abs())
     levels = to_levels(data, per_level(torch.full_like(largest, FINE[dtype]), largest), dtype)
     return (levels, -largest, largest) if dtype is torch.int8 else (levels, low, high)

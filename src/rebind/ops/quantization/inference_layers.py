@@ -6,6 +6,7 @@ and their results are kept from run to run.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeAlias
 
 import torch
@@ -18,9 +19,8 @@ from ._levels import FINE, HIGHEST_BIT, INT32_LEVELS, LEVELS, other_sign, per_le
 from ._ranges import magnitude
 
 __all__ = [
-    "AS_SUMS", "FILTER_LEVELS", "HOLD_ON_LEVELS", "INT8_ACTIVATIONS", "INT8_CONVOLUTION", "KNOWN_BIAS",
-    "KNOWN_LEVELS", "PACK_LEVELS",
-    "can_convolve_levels", "level_unit",
+    "AS_SUMS", "FILTER_LEVELS", "HOLD_ON_LEVELS", "INT8_ACTIVATIONS", "INT8_CONVOLUTION", "INT8_DENSE", "KNOWN_BIAS",
+    "KNOWN_LEVELS", "PACK_DENSE_LEVELS", "PACK_LEVELS", "RANGE_END", "bias_factor", "can_compute_levels", "level_unit",
 ]  # fmt: skip
 
 Ints: TypeAlias = tuple[int, ...]
@@ -75,11 +75,20 @@ def _known_levels(
     return weight, units, torch.zeros_like(units, dtype=torch.int32)
 
 
-def _known_bias(bias: Tensor, min_bias: Tensor, max_bias: Tensor, *, data_type: NumericType) -> Tensor:
-    """A bias that is levels, with its range, as the real numbers that a layer of sums adds for it."""
-    # The levels of a bias are counted finely, and the sums that it is added to not: so it counts in MXNet.
-    more = (FINE[data_type] / LEVELS[data_type]) * (FINE[torch.int8] / LEVELS[torch.int8])
-    return bias * (magnitude(min_bias=min_bias, max_bias=max_bias) / FINE[torch.int8] * more)
+def _known_bias(bias: Tensor, min_bias: Tensor, max_bias: Tensor, *, times: float) -> Tensor:
+    """A bias that is levels, with its range, in real numbers, `times` a number."""
+    return bias * (magnitude(min_bias=min_bias, max_bias=max_bias) / FINE[torch.int8] * times)
+
+
+def bias_factor(data: torch.dtype) -> float:
+    """Return what a layer of sums of levels of a type multiplies its bias by, if its results are to be real numbers.
+
+    MXNet counts the levels of the bias finely, and those of data and weight not.
+
+    >>> round(bias_factor(torch.int8), 4)
+    1.0079
+    """
+    return (FINE[data] / LEVELS[data]) * (FINE[torch.int8] / LEVELS[torch.int8])
 
 
 #: The levels of a weight.
@@ -118,6 +127,15 @@ def _hold_on_levels(weight: Tensor, *, whole: bool) -> Tensor:
 HOLD_ON_LEVELS = Operator(
     "_hold_on_levels", read_signature(_hold_on_levels), Kernels(_hold_on_levels, kept=True)
 )
+
+
+def _range_end(*, value: float, device: torch.device | None = None) -> Tensor:
+    """One end of a range that is known."""
+    return torch.full((1,), value, device=device)
+
+
+#: An end of a range, made once: for nodes in the graph only, as nobody may write into it.
+RANGE_END = Operator("_range_end", read_signature(_range_end), Kernels(_range_end, kept=True))
 
 
 def _as_sums(
@@ -162,14 +180,26 @@ AS_SUMS = Operator(
 )
 
 
-def can_convolve_levels() -> bool:
-    """Whether this PyTorch has oneDNN's convolutions on levels, and they are not switched off.
+@functools.cache
+def _multiplies_bytes() -> bool:
+    """Whether the processor sums products of bytes in one instruction, without cutting them off on the way."""
+    known: Any = torch.cpu.get_capabilities()
+    return any(known.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8"))
 
-    >>> isinstance(can_convolve_levels(), bool)
+
+def can_compute_levels() -> bool:
+    """Whether oneDNN's layers of levels are here and are not switched off, and the processor is made for them.
+
+    >>> isinstance(can_compute_levels(), bool)
     True
     """
     backend = torch.backends.mkldnn
-    return bool(backend.is_available() and backend.enabled and hasattr(torch.ops.onednn, "qconv2d_pointwise"))
+    return bool(
+        backend.is_available()
+        and backend.enabled
+        and hasattr(torch.ops.onednn, "qconv2d_pointwise")
+        and _multiplies_bytes()
+    )
 
 
 def _pack_levels(
@@ -187,14 +217,23 @@ def _pack_levels(
     # The type of PyTorch's function is not declared.
     pack: Any = torch.ops.onednn.qconv_prepack
     where = (list(stride), list(pad), list(dilate), num_group, list(data_shape))
-    # A dense layer is a convolution with windows of one element.
-    levels = levels.reshape(*levels.shape, *(1,) * (4 - levels.dim()))
     found: Tensor = pack(levels, units, 1.0, HIGHEST_BIT if signed else 0, *where)
+    return found
+
+
+def _pack_dense_levels(levels: Tensor, *, rows: int) -> Tensor:
+    """The same of the weight of a dense layer, for data of some rows."""
+    pack: Any = torch.ops.onednn.qlinear_prepack
+    found: Tensor = pack(levels, [rows, levels.shape[1]])
     return found
 
 
 #: Filters on levels as `INT8_CONVOLUTION` takes them.
 PACK_LEVELS = Operator("_pack_levels", read_signature(_pack_levels), Kernels(_pack_levels, kept=True))
+#: The weight of a dense layer as `INT8_DENSE` takes it.
+PACK_DENSE_LEVELS = Operator(
+    "_pack_dense_levels", read_signature(_pack_dense_levels), Kernels(_pack_dense_levels, kept=True)
+)
 
 
 def _int8_convolution(
@@ -279,4 +318,35 @@ INT8_CONVOLUTION = Operator(
         owns_output=True,
         in_place={"addend": InPlace(_int8_convolution)},
     ),
+)
+
+
+def _int8_dense(
+    data: Tensor,
+    weight: Tensor,
+    units: Tensor,
+    zeros: Tensor,
+    bias: Tensor | None = None,
+    *,
+    flatten: bool,
+    no_bias: bool,
+    data_unit: float,
+    out_unit: float,
+    out_type: NumericType,
+    activation: str,
+    numbers: tuple[float, ...],
+) -> Tensor:
+    """Dense layer of levels, then an activation; as in `INT8_CONVOLUTION`."""
+    rows = data.flatten(1) if flatten else data
+    run: Any = torch.ops.onednn.qlinear_pointwise
+    scale = (data_unit, 0, weight, units, zeros, bias, out_unit, 0, out_type)
+    out: Tensor = run(rows, *scale, activation, list(numbers), "")
+    return out
+
+
+#: A dense layer of levels with the activation that follows it.
+INT8_DENSE = Operator(
+    "_int8_dense",
+    read_signature(_int8_dense, skip=lambda name, p: name == "bias" and p.no_bias),
+    Kernels(_int8_dense, owns_output=True),
 )

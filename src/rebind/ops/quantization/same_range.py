@@ -13,7 +13,7 @@ from .._signatures import with_interface_of
 from ..nn import linear, pooling
 from ..spec import Shapes, operator
 from ._levels import other_sign, require
-from ._ranges import magnitude, scalars
+from ._ranges import require_ends, scalars
 
 __all__ = ["quantized_act", "quantized_embedding", "quantized_flatten", "quantized_pooling"]
 
@@ -25,7 +25,7 @@ _LEVELS_TYPES = (torch.int8, torch.uint8)
 
 
 def _same_range(min_data: Tensor, max_data: Tensor) -> tuple[Tensor, Tensor]:
-    magnitude(min_data=min_data, max_data=max_data)  # for its check
+    require_ends(min_data=min_data, max_data=max_data)
     return min_data.clone(), max_data.clone()
 
 
@@ -245,7 +245,7 @@ def quantized_embedding(
         raise ShapeError(f"weight must have shape {(input_dim, output_dim)}; got {tuple(weight.shape)}")
     # Clipped as MXNet does: an index outside of the table takes the nearest row.
     chosen = weight.index_select(0, data.reshape(-1).long().clamp_(0, input_dim - 1))
-    magnitude(min_weight=min_weight, max_weight=max_weight)
+    require_ends(min_weight=min_weight, max_weight=max_weight)
     return chosen.reshape(*data.shape, output_dim), min_weight.clone(), max_weight.clone()
 
 
