@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
+from .int8_table import int8_section
 from .networks import initial_value, resnet50
+from .report import describe_machine
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -113,10 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.int8", description=__doc__)
     parser.add_argument("--mxnet", required=True, metavar="PYTHON", help="a Python that has MXNet 1.9.1")
     parser.add_argument("--epochs", type=int, default=8, help="how often all digits are learned from")
-    parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--json", type=Path, help="where to write the samples")
     given = parser.parse_args(arguments)
     import rebind as mx
 
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         held_out = _learn(mx, folder, given.epochs)
@@ -124,35 +130,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         works = (*DIGITS, *PICTURES)
         (folder / "work.json").write_text(json.dumps([asdict(work) for work in works]))
         command = [given.mxnet, str(Path(__file__).with_name("int8_mxnet.py")), str(folder)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        # By itself MXNet takes half of the cores.
+        environment = {"OMP_NUM_THREADS": str(torch.get_num_threads()), **os.environ}
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         theirs = json.loads((folder / "times.json").read_text())
-        rows = [_row(mx, folder, work, theirs[work.name], held_out) for work in works]
-    print("| ms a batch | float32 | int8 | ratio | MXNet, float32 | MXNet, int8 | right, float32 | int8 |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for row in rows:
-        figures = [f"{row[key]:.3g}" for key in ("float32", "int8", "ratio", "mxnet_float32", "mxnet_int8")]
-        shares = [f"{row[key]:.4f}" if key in row else "–" for key in ("right_float32", "right_int8")]
-        print("|", " | ".join([row["name"], *figures, *shares]), "|")
-    if given.json:
-        given.json.write_text(json.dumps(rows, indent=1))
+        rows = [_row(mx, folder, work, theirs["samples"][work.name], held_out) for work in works]
+    content = {
+        "started": started,
+        "machine": describe_machine(),
+        "versions": {"rebind": mx.__version__, "torch": torch.__version__, "mxnet": theirs["version"]},
+        "rows": rows,
+    }
+    file = given.json or Path(tempfile.mkdtemp()) / "int8.json"
+    file.write_text(json.dumps(content, indent=1))
+    print(int8_section([file]))
     return 0
 
 
 def _row(
-    mx: Any, folder: Path, work: Work, theirs: Sequence[float], held_out: tuple[np.ndarray, np.ndarray]
+    mx: Any,
+    folder: Path,
+    work: Work,
+    theirs: dict[str, list[float]],
+    held_out: tuple[np.ndarray, np.ndarray],
 ) -> dict[str, Any]:
     data = np.load(folder / f"{work.name}.npy")[: work.batch]
-    pair = [_Network(mx, folder / name, data) for name in (work.name, f"{work.name}-int8")]
-    row: dict[str, Any] = {"name": work.name, "mxnet_float32": theirs[0], "mxnet_int8": theirs[1]}
+    prefixes = {"float32": work.name, "int8": f"{work.name}-int8"}
+    networks = {kind: _Network(mx, folder / prefix, data) for kind, prefix in prefixes.items()}
+    row: dict[str, Any] = {"name": work.name}
     if work in DIGITS:
-        row["right_float32"], row["right_int8"] = (network.right(*held_out) for network in pair)
+        row["right"] = {kind: network.right(*held_out) for kind, network in networks.items()}
     for i in range(work.rounds + 3):  # in turn: a machine's pace changes
-        for network in pair:
+        for network in networks.values():
             if i == 3:
                 network.taken.clear()
             network.run()
-    row["float32"], row["int8"] = (float(np.median(network.taken)) for network in pair)
-    row["ratio"] = float(np.median(np.divide(pair[1].taken, pair[0].taken)))
+    row["samples_ms"] = {"rebind": {kind: each.taken for kind, each in networks.items()}, "mxnet": theirs}
     return row
 
 

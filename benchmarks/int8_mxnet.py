@@ -37,32 +37,34 @@ def quantized(symbol: Any, args: Any, aux: Any, data: np.ndarray, batch: int) ->
     return found.get_backend_symbol("MKLDNN_QUANTIZE"), args, aux
 
 
-def milliseconds(symbol: Any, args: Any, aux: Any, data: np.ndarray, rounds: int) -> float:
-    """Return the median of a batch's time."""
-    given = {**args, "data": mx.nd.array(data), "softmax_label": mx.nd.zeros(len(data))}
-    executor = symbol.bind(mx.cpu(), given, grad_req="null", aux_states=aux)
-    taken = []
+def samples(parts: dict[str, Any], data: np.ndarray, rounds: int) -> dict[str, list[float]]:
+    """Return what batches take in milliseconds, of several networks in turn."""
+    executors = {}
+    for kind, (symbol, args, aux) in parts.items():
+        given = {**args, "data": mx.nd.array(data), "softmax_label": mx.nd.zeros(len(data))}
+        executors[kind] = symbol.bind(mx.cpu(), given, grad_req="null", aux_states=aux)
+    taken: dict[str, list[float]] = {kind: [] for kind in parts}
     for _ in range(rounds + 3):
-        begun = time.perf_counter()
-        executor.forward(is_train=False)[0].wait_to_read()
-        taken.append(time.perf_counter() - begun)
-    return float(np.median(taken[3:]) * 1000)
+        for kind, executor in executors.items():
+            begun = time.perf_counter()
+            executor.forward(is_train=False)[0].asnumpy()
+            taken[kind].append(1000 * (time.perf_counter() - begun))
+    return {kind: each[3:] for kind, each in taken.items()}
 
 
 def main() -> None:
     """Quantize the networks that a file names, and write what their batches take."""
     logging.disable(logging.CRITICAL)
     folder = Path(sys.argv[1])
-    times = {}
+    found = {}
     for work in json.loads((folder / "work.json").read_text()):
         name, data = work["name"], np.load(str(folder / (work["name"] + ".npy")))
         symbol, args, aux = mx.model.load_checkpoint(str(folder / name), 0)
         made = quantized(symbol, args, aux, data, work["batch"])
         mx.model.save_checkpoint(str(folder / (name + "-int8")), 0, *made)
-        floats = (symbol.get_backend_symbol("MKLDNN"), args, aux)
-        first = data[: work["batch"]]
-        times[name] = [milliseconds(*each, first, work["rounds"]) for each in (floats, made)]
-    (folder / "times.json").write_text(json.dumps(times))
+        parts = {"float32": (symbol.get_backend_symbol("MKLDNN"), args, aux), "int8": made}
+        found[name] = samples(parts, data[: work["batch"]], work["rounds"])
+    (folder / "times.json").write_text(json.dumps({"version": mx.__version__, "samples": found}))
 
 
 if __name__ == "__main__":

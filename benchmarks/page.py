@@ -1,7 +1,8 @@
 """The command `python -m benchmarks.page`: the table and the picture of docs/performance.md, from files of samples.
 
 `python -m benchmarks --json FILE` writes such a file; `benchmarks/results` has those that the page shows, and its
-folder `busy` those of runs with `--busy`, for a table of their own. Where several have a row, the last one's counts.
+folders `busy` and `int8` those of runs with `--busy` and of `benchmarks.int8`, for tables of their own. Where several
+have a row, the last one's counts.
 Nothing of what the page says about these rows is written by hand.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .int8_table import INT8_MARK, int8_section
 from .peers import PEERS
 from .report import digits
 
@@ -256,7 +258,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     rows, said = read(given.files or sorted(RESULTS.glob("*.json")))
     busy = busy_section(*read(sorted(RESULTS.glob("busy/*.json"))))
-    PAGE.write_text(with_section(with_section(PAGE.read_text(), section(rows, said)), busy, BUSY_MARK))
+    int8 = int8_section(sorted(RESULTS.glob("int8/*.json")))
+    page = with_section(with_section(PAGE.read_text(), section(rows, said)), busy, BUSY_MARK)
+    PAGE.write_text(with_section(page, int8, INT8_MARK))
     _draw(rows, PICTURE)
     print(f"{PAGE.relative_to(ROOT)} and {PICTURE.relative_to(ROOT)} are written.")
     return 0

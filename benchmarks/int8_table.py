@@ -1,0 +1,48 @@
+"""The table of `benchmarks.int8`, from the samples that it wrote."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .report import digits
+
+__all__ = ["INT8_MARK", "int8_section"]
+
+#: Where the table stands on the page.
+INT8_MARK = "<!-- made by python -m benchmarks.page: int8 -->"
+_COLUMNS = {
+    "rebind, float32": ("rebind", "float32"),
+    "rebind, int8": ("rebind", "int8"),
+    "MXNet, float32": ("mxnet", "float32"),
+    "MXNet, int8": ("mxnet", "int8"),
+}
+
+
+def int8_section(files: Sequence[Path]) -> str:
+    """Return the text between its marks: what a batch takes in both types, and how many digits are read right."""
+    lines = []
+    for content in (json.loads(file.read_text()) for file in files):
+        titles = [*_COLUMNS, "int8 / float32", "read right, float32", "int8"]
+        lines += ["", f"| ms a batch | {' | '.join(titles)} |", f"|{' --- |' * (len(titles) + 1)}"]
+        lines += [_line(row) for row in content["rows"]]
+        machine, versions = content["machine"], content["versions"]
+        listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+        lines += [
+            "",
+            f"Measured: {content['started'][:10]}, {machine['processor']}, {machine['cores']} cores; {listed}.",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    samples = row["samples_ms"]
+    times = [digits(statistics.median(samples[engine][kind])) for engine, kind in _COLUMNS.values()]
+    pairs = zip(samples["rebind"]["int8"], samples["rebind"]["float32"], strict=True)
+    ratio = statistics.median(one / two for one, two in pairs)
+    right = row.get("right")
+    shares = [f"{right[kind]:.4f}" if right else "–" for kind in ("float32", "int8")]
+    return f"| {' | '.join([row['name'], *times, f'{ratio:.2f}', *shares])} |"
