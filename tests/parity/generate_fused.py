@@ -16,22 +16,20 @@ import numpy as np
 
 from .fused import BATCH, NETWORKS, ROWS, Row
 from .generate_operators import ONEDNN
+from .generate_quantized import drawn
 from .golden import FUSED, write_arrays
 from .oracle import mx
 
 
 def quantized(row: Row, symbol: Any, arguments: Any, states: Any, data: np.ndarray) -> Any:
     """Return the symbol, arguments and states that a program of 2021 deploys."""
-    batches = None if row.calibration == "none" else mx.io.NDArrayIter(data, batch_size=BATCH)
-    # What is not needed without calibration is wanted nonetheless.
-    batches = batches or mx.io.NDArrayIter(data, batch_size=BATCH)
     found, arguments, states = mx.contrib.quantization.quantize_model(
         symbol.get_backend_symbol("MKLDNN_QUANTIZE"),
         arguments,
         states,
         ctx=mx.cpu(),
         calib_mode=row.calibration,
-        calib_data=batches,
+        calib_data=mx.io.NDArrayIter(data, batch_size=BATCH),
         num_calib_examples=len(data),
         quantized_dtype="auto",
         quantize_granularity=row.granularity,
@@ -45,16 +43,7 @@ def record(row: Row) -> None:
     build, shape, low = NETWORKS[row.network]
     random = np.random.RandomState(11)
     symbol = build(mx)
-    shapes, _, state_shapes = symbol.infer_shape(data=(BATCH, *shape))
-    arguments = {
-        key: mx.nd.array(random.uniform(-1, 1, size))
-        for key, size in zip(symbol.list_arguments(), shapes)
-        if key != "data"
-    }
-    states = {
-        key: mx.nd.array(random.uniform(0.5, 1.5, size))
-        for key, size in zip(symbol.list_auxiliary_states(), state_shapes)
-    }
+    arguments, states = drawn(symbol, (BATCH, *shape), random)
     data = random.uniform(low, 1, (4 * BATCH, *shape)).astype("float32")
     batch = mx.nd.array(data[:BATCH])
     floats = symbol.bind(mx.cpu(), {**arguments, "data": batch}, aux_states=states).forward()[0].asnumpy()

@@ -52,12 +52,9 @@ ROWS = (
 )
 
 
-def record(name: str, mode: str, dtype: str) -> None:
-    """Quantize one network, and save its symbol, its parameters and the outputs of all its nodes."""
-    build, shape = NETWORKS[name]
-    random = np.random.RandomState(7)
-    symbol = build()
-    shapes, _, auxiliary_shapes = symbol.infer_shape(data=(BATCH, *shape))
+def drawn(symbol: Any, shape: tuple[int, ...], random: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return arguments and states by chance, for data of a shape."""
+    shapes, _, state_shapes = symbol.infer_shape(data=shape)
     arguments = {
         key: mx.nd.array(random.uniform(-1, 1, size))
         for key, size in zip(symbol.list_arguments(), shapes)
@@ -65,8 +62,17 @@ def record(name: str, mode: str, dtype: str) -> None:
     }
     states = {
         key: mx.nd.array(random.uniform(0.5, 1.5, size))
-        for key, size in zip(symbol.list_auxiliary_states(), auxiliary_shapes)
+        for key, size in zip(symbol.list_auxiliary_states(), state_shapes)
     }
+    return arguments, states
+
+
+def record(name: str, mode: str, dtype: str) -> None:
+    """Quantize one network, and save its symbol, its parameters and the outputs of all its nodes."""
+    build, shape = NETWORKS[name]
+    random = np.random.RandomState(7)
+    symbol = build()
+    arguments, states = drawn(symbol, (BATCH, *shape), random)
     data = random.uniform(0, 1, (4 * BATCH, *shape)).astype("float32")
     quantized, quantized_arguments, quantized_states = mx.contrib.quantization.quantize_model(
         symbol,

@@ -15,8 +15,10 @@ from rebind.graph import Facts, Target, infer_shapes, infer_types
 from rebind.graph.passes import optimize
 from rebind.graph.passes.drop_identities import drop_identities
 from rebind.graph.passes.fold_batch_norm import fold_batch_norm
+from rebind.graph.passes.fold_norm_before import fold_norm_before
 from rebind.graph.passes.fuse_convolutions import fuse_convolutions
 from rebind.graph.passes.keep_casts import keep_casts
+from rebind.graph.passes.keep_constants import keep_constants
 from rebind.ops.nn.inference_layers import can_fuse
 from rebind.precision import set_active_rules
 
@@ -79,6 +81,8 @@ class Network(NamedTuple):
 FOLD, PACK, CONV, ORDER = "_fold_batch_norm", "_pack_filters", "_fused_convolution", "_contiguous"
 CAST, KEPT = "amp_cast", "_cast_parameter"
 BOTH = f"{FOLD} {PACK}"
+BEFORE = "_fold_norm_before"
+FIRST = f"{BEFORE} {PACK}"
 
 NETWORKS = {
     "conv": Network(conv(X, "a"), f"{CONV} {ORDER}", PACK),
@@ -150,10 +154,48 @@ NETWORKS = {
         norm(conv(X, "a", layout="NHWC"), "n", axis=3), "Convolution", FOLD, (2, 9, 8, 4)
     ),
     "float64": Network(normal_conv(X, "a"), "Convolution", FOLD, dtype="float64"),
+    # Norms before a layer.
+    "before-conv": Network(conv(norm(X, "n"), "a", pad=(0, 0)), f"{CONV} {ORDER}", FIRST),
+    "before-conv-without-bias": Network(conv(norm(X, "n"), "a", pad=(), no_bias=True), f"{CONV} {ORDER}", FIRST),
+    "before-groups": Network(conv(norm(X, "n"), "a", 6, pad=(0, 0), num_group=2), f"{CONV} {ORDER}", FIRST),
+    "before-depthwise": Network(
+        conv(norm(X, "n", fix_gamma=True), "a", pad=(0, 0), num_group=4), f"{CONV} {ORDER}", FIRST
+    ),
+    "before-and-after": Network(normal_conv(norm(X, "n"), "a", pad=(0, 0)), f"{CONV} {ORDER}", f"{FOLD} {FIRST}"),
+    "before-dense": Network(
+        mx.sym.FullyConnected(norm(X, "n"), num_hidden=3, name="fc"), "FullyConnected", BEFORE, (2, 4)
+    ),
+    "before-dense-of-images": Network(
+        mx.sym.FullyConnected(norm(X, "n"), num_hidden=3, name="fc"), "FullyConnected", BEFORE
+    ),
+    "before-dense-rows": Network(
+        mx.sym.FullyConnected(norm(X, "n", axis=-1), num_hidden=3, flatten=False, name="fc"),
+        "FullyConnected", BEFORE, (2, 5, 4),
+    ),
+    "before-dense-float64": Network(
+        mx.sym.FullyConnected(norm(X, "n"), num_hidden=3, name="fc"), "FullyConnected", BEFORE, dtype="float64"
+    ),
+    "between-dense": Network(
+        mx.sym.FullyConnected(
+            norm(mx.sym.Dropout(norm(mx.sym.FullyConnected(X, num_hidden=5, name="f1"), "m")), "n"),
+            num_hidden=3, name="f2",
+        ),
+        "FullyConnected FullyConnected", f"{FOLD} {BEFORE}",
+    ),
     # What must not be touched.
     "float16": Network(normal_conv(X, "a"), "Convolution BatchNorm", dtype="float16"),
     "other-axis": Network(norm(conv(X, "a"), "n", axis=2), f"{CONV} BatchNorm {ORDER}", PACK),
     "norm-first": Network(conv(norm(X, "n"), "a"), f"BatchNorm {CONV} {ORDER}", PACK),
+    "norm-first-seen": Network(twice(conv(norm(X, "n"), "a", pad=(0, 0))), f"{CONV} {ORDER} {ORDER} exp", FIRST),
+    "norm-first-used-twice": Network(
+        (lambda y: conv(y, "a", pad=(0, 0)) + mx.sym.slice(y, begin=(0, 0, 1, 1), end=(2, 4, 8, 7)))(norm(X, "n")),
+        f"BatchNorm slice {CONV} {ORDER}", PACK,
+    ),
+    "norm-first-other-axis": Network(conv(norm(X, "n", axis=2), "a", pad=(0, 0)), f"BatchNorm {CONV} {ORDER}", PACK),
+    "norm-as-weight": Network(
+        mx.sym.FullyConnected(X, norm(mx.sym.var("w", shape=(3, 4)), "n"), num_hidden=3, no_bias=True, name="a"),
+        "BatchNorm FullyConnected", "", (2, 4),
+    ),
     "layer-used-twice": Network(
         (lambda y: norm(y, "n") + mx.sym.exp(y))(conv(X, "a")),
         f"{CONV} BatchNorm {ORDER} exp elemwise_add {ORDER}", PACK,
@@ -165,6 +207,17 @@ NETWORKS = {
     "transposed": Network(
         norm(mx.sym.Deconvolution(X, kernel=(2, 2), num_filter=3, name="a"), "n"), "Deconvolution BatchNorm"
     ),
+    # What depends on no array.
+    "positions": Network(
+        mx.sym.broadcast_mul(X, mx.sym.reshape(mx.sym.exp(mx.sym.arange(8)), (1, 1, 1, 8))),
+        "broadcast_mul", "_arange exp Reshape",
+    ),
+    "constant-at-the-end": Network(
+        (lambda c: mx.sym.Group([mx.sym.broadcast_mul(X, mx.sym.reshape(c, (1, 1, 1, 8))), c]))(mx.sym.arange(8)),
+        "_arange broadcast_mul", "Reshape",
+    ),
+    "constants-alone": Network(mx.sym.Group([X * 2, mx.sym.exp(mx.sym.arange(8))]), "_mul_scalar exp", "_arange"),
+    "size-of-an-array": Network(X * mx.sym.zeros_like(mx.sym.exp(X)), "exp zeros_like elemwise_mul"),
     # Identities.
     "dropout": Network(mx.sym.tanh(mx.sym.Dropout(mx.sym.exp(X))), "exp tanh"),
     "dropout-between": Network(norm(mx.sym.Dropout(conv(X, "a")), "n"), f"{CONV} {ORDER}", BOTH),
@@ -281,8 +334,28 @@ def test_training_is_left_alone(name: str) -> None:
     network = NETWORKS[name]
     graph = network.symbol.graph
     facts = Facts.of(infer_shapes(graph, {"x": network.shape}), infer_types(graph, {"x": network.dtype}))
-    for run in (drop_identities, keep_casts, fold_batch_norm, fuse_convolutions):
+    for run in (
+        drop_identities,
+        keep_casts,
+        fold_batch_norm,
+        fold_norm_before,
+        keep_constants,
+        fuse_convolutions,
+    ):
         assert run(graph, facts, Target(training=True))[0] is graph
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        X + mx.sym.random.uniform(0, 1, shape=IMAGE),
+        X + mx.sym.zeros(shape=(0, 4, 9, 8)),
+        mx.sym.arange(8),
+    ],
+    ids=["drawn", "open", "leaving"],
+)
+def test_what_is_no_constant(symbol: Any) -> None:
+    assert keep_constants(symbol.graph, Facts(), Target(recorded=False))[0] is symbol.graph
 
 
 @fused

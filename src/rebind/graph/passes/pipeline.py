@@ -16,7 +16,9 @@ In inference, where no gradients are asked for, there are others in place of the
 ===================  ==================================================================================
 `drop_identities`    what does nothing in inference is left out
 `keep_casts`         parameters of mixed precision are cast once
-`fold_batch_norm`    batch norms become part of the weights of the layer before them
+`fold_batch_norm`    batch norms become part of the weights of the layer before them,
+`fold_norm_before`   and others part of those of the layer after them
+`keep_constants`     what depends on no array is computed once
 `fuse_levels`        layers between levels of 8 bits are computed in whole numbers (uses shapes)
 `fuse_convolutions`  convolution, sum and activation become one call, with packed weights (uses shapes)
 ===================  ==================================================================================
@@ -42,11 +44,13 @@ from .channels_last import CONVOLUTIONS, channels_last
 from .drop_identities import IDENTITIES, drop_identities
 from .fill_sizes import fill_sizes, has_open_sizes
 from .fold_batch_norm import fold_batch_norm
+from .fold_norm_before import fold_norm_before
 from .fuse_convolutions import fuse_convolutions
 from .fuse_levels import fuse_levels
 from .join_cells import join_cells
 from .join_layers import join_layers
 from .keep_casts import keep_casts
+from .keep_constants import has_constants, keep_constants
 from .keep_order import keep_order
 from .mixed_precision import CASTS
 from .open_fused_layers import has_fused_layers, open_fused_layers
@@ -154,6 +158,8 @@ _INFERENCE = (
     Pass(drop_identities, applies=_has(*IDENTITIES)),
     Pass(keep_casts, applies=_has(*CASTS)),
     Pass(fold_batch_norm, applies=_has("BatchNorm")),
+    Pass(fold_norm_before, applies=_has("BatchNorm")),
+    Pass(keep_constants, applies=has_constants),
     Pass(fuse_levels, uses_shapes=True, applies=_has(*FROM_LEVELS)),
     Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS)),
     Pass(keep_order, applies=_has(*CONVOLUTIONS, *FROM_LEVELS)),

@@ -18,6 +18,7 @@ from ..spec import InPlace, Kernels, Operator, Record, read_signature
 __all__ = [
     "CAST_PARAMETER",
     "FOLD_BATCH_NORM",
+    "FOLD_NORM_BEFORE",
     "FUSED_CONVOLUTION",
     "PACK_FILTERS",
     "can_fuse",
@@ -108,6 +109,59 @@ FOLD_BATCH_NORM = Operator(
     read_signature(_fold_batch_norm, aux=("moving_mean", "moving_var"), skip=_without_bias),
     # The states are read only; what is not returned does not change.
     Kernels(_fold_batch_norm, kept=True, writes_aux=True),
+    record=Record(outputs=("weight", "bias")),
+)
+
+
+def _fold_norm_before(
+    weight: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    bias: Tensor | None = None,
+    *,
+    eps: float,
+    fix_gamma: bool,
+    no_bias: bool,
+    num_group: int,
+) -> tuple[Tensor, Tensor]:
+    """Weight and bias of a layer that gives what the batch norm before it and the layer give in inference.
+
+    Shapes
+    ------
+    weight : (M, C / num_group, ...), or (M, C * size) with the elements of a channel side by side
+    gamma, beta, moving_mean, moving_var : (C,)
+    bias : (M,)
+
+    Examples
+    --------
+    >>> one, two = torch.ones(1), torch.full((1,), 2.0)
+    >>> p = {"eps": 0.0, "fix_gamma": False, "no_bias": True, "num_group": 1}
+    >>> _fold_norm_before(torch.ones(1, 2), two, one, one, one, **p)
+    (tensor([[2., 2.]]), tensor([-2.]))
+    """
+    scale = (moving_var.double() + eps).rsqrt_()
+    if not fix_gamma:
+        scale *= gamma
+    shift = beta.double() - moving_mean * scale
+    channels = gamma.shape[0] // num_group
+    # (groups, filters of a group, channels of a group, elements of a channel)
+    apart = weight.double().reshape(num_group, weight.shape[0] // num_group, channels, -1)
+    per_channel = (num_group, 1, channels, 1)
+    added = (apart * shift.view(per_channel)).sum((2, 3)).flatten()
+    if bias is not None:
+        added += bias
+    folded = (apart * scale.view(per_channel)).reshape(weight.shape)
+    return folded.to(weight.dtype), added.to(weight.dtype)
+
+
+#: Weight and bias from those of a layer and what the batch norm before it has.
+FOLD_NORM_BEFORE = Operator(
+    "_fold_norm_before",
+    read_signature(_fold_norm_before, aux=("moving_mean", "moving_var"), skip=_without_bias),
+    # The states are read only.
+    Kernels(_fold_norm_before, kept=True, writes_aux=True),
     record=Record(outputs=("weight", "bias")),
 )
 
