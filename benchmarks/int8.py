@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .int8_table import int8_section
+from .int8_table import int8_lines
 from .networks import initial_value, resnet50
 from .report import describe_machine
 
@@ -42,30 +42,26 @@ DIGITS = (Work("lenet", 32, 400), Work("resnet", 32, 100))
 PICTURES = (Work("resnet50-1", 1, 20), Work("resnet50-16", 16, 8))
 
 
-def _learn(mx: Any, folder: Path, epochs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Train both networks; return the digits that are held out."""
-    sys.path.insert(0, str(_EXAMPLES))
+def _examples() -> tuple[Any, Any]:
+    """Return the examples that learn digits, as modules."""
+    if str(_EXAMPLES) not in sys.path:
+        sys.path.insert(0, str(_EXAMPLES))
     import digits
     import mixed_precision
 
+    return digits, mixed_precision
+
+
+def _learn(mx: Any, folder: Path, epochs: int) -> None:
+    """Train both networks; save them, and the digits that they learned from."""
+    digits, mixed_precision = _examples()
     networks = {"lenet": digits.lenet(), "resnet": mixed_precision.resnet()}
-    learned, held_out = digits.digits()
+    learned, _ = digits.digits()
+    data = np.concatenate([batch.data[0].asnumpy() for batch in learned])
     for work in DIGITS:
         module, _ = mixed_precision.trained(networks[work.name], epochs)
         mx.model.save_checkpoint(str(folder / work.name), 0, networks[work.name], *module.get_params())
-        np.save(folder / f"{work.name}.npy", _all(learned)[0])
-    return _all(held_out)
-
-
-def _all(batches: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return all samples of an iterator, and their labels."""
-    batches.reset()
-    parts = [
-        (batch.data[0].asnumpy(), batch.label[0].asnumpy(), len(batch.label[0]) - batch.pad)
-        for batch in batches
-    ]
-    data, labels = (np.concatenate([part[i][: part[2]] for part in parts]) for i in range(2))
-    return data, labels
+        np.save(folder / f"{work.name}.npy", data)
 
 
 def _make_pictures(mx: Any, folder: Path) -> None:
@@ -90,27 +86,16 @@ class _Network:
     """A bound network, and the times of its batches."""
 
     def __init__(self, mx: Any, prefix: Path, data: np.ndarray) -> None:
-        self._mx, self.parts = mx, mx.model.load_checkpoint(str(prefix), 0)
+        self.parts = mx.model.load_checkpoint(str(prefix), 0)
         symbol, args, aux = self.parts
         given = {**args, "data": mx.nd.array(data), "softmax_label": mx.nd.zeros(len(data))}
         self._executor = symbol.bind(mx.cpu(), given, grad_req="null", aux_states=aux)
         self.taken: list[float] = []
 
-    def run(self) -> np.ndarray:
+    def run(self) -> None:
         begun = time.perf_counter()
-        result: np.ndarray = self._executor.forward(is_train=False)[0].asnumpy()
+        self._executor.forward(is_train=False)[0].asnumpy()
         self.taken.append(1000 * (time.perf_counter() - begun))
-        return result
-
-    def right(self, data: np.ndarray, labels: np.ndarray) -> float:
-        """Return the share of digits that are read right."""
-        count = len(self._executor.arg_dict["data"])
-        read = []
-        for i in range(0, len(data), count):
-            part = data[i : i + count]
-            self._executor.arg_dict["data"][: len(part)] = part
-            read.append(self.run().argmax(1)[: len(part)])
-        return float((np.concatenate(read) == labels).mean())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -125,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        held_out = _learn(mx, folder, given.epochs)
+        _learn(mx, folder, given.epochs)
         _make_pictures(mx, folder)
         works = (*DIGITS, *PICTURES)
         (folder / "work.json").write_text(json.dumps([asdict(work) for work in works]))
@@ -134,16 +119,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         environment = {"OMP_NUM_THREADS": str(torch.get_num_threads()), **os.environ}
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         theirs = json.loads((folder / "times.json").read_text())
-        rows = [_row(mx, folder, work, theirs["samples"][work.name], held_out) for work in works]
+        rows = [_row(mx, folder, work, theirs["samples"][work.name]) for work in works]
     content = {
         "started": started,
         "machine": describe_machine(),
         "versions": {"rebind": mx.__version__, "torch": torch.__version__, "mxnet": theirs["version"]},
         "rows": rows,
     }
-    file = given.json or Path(tempfile.mkdtemp()) / "int8.json"
-    file.write_text(json.dumps(content, indent=1))
-    print(int8_section([file]))
+    print("\n".join(int8_lines(content)))
+    if given.json:
+        given.json.write_text(json.dumps(content, indent=1))
     return 0
 
 
@@ -152,14 +137,13 @@ def _row(
     folder: Path,
     work: Work,
     theirs: dict[str, list[float]],
-    held_out: tuple[np.ndarray, np.ndarray],
 ) -> dict[str, Any]:
     data = np.load(folder / f"{work.name}.npy")[: work.batch]
     prefixes = {"float32": work.name, "int8": f"{work.name}-int8"}
     networks = {kind: _Network(mx, folder / prefix, data) for kind, prefix in prefixes.items()}
     row: dict[str, Any] = {"name": work.name}
     if work in DIGITS:
-        row["right"] = {kind: network.right(*held_out) for kind, network in networks.items()}
+        row["right"] = {kind: _examples()[1].tested(*each.parts)[0] for kind, each in networks.items()}
     for i in range(work.rounds + 3):  # in turn: a machine's pace changes
         for network in networks.values():
             if i == 3:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .report import digits
 
-__all__ = ["INT8_MARK", "int8_section"]
+__all__ = ["INT8_MARK", "int8_lines", "int8_section"]
 
 #: Where the table stands on the page.
 INT8_MARK = "<!-- made by python -m benchmarks.page: int8 -->"
@@ -23,19 +23,24 @@ _COLUMNS = {
 
 
 def int8_section(files: Sequence[Path]) -> str:
-    """Return the text between its marks: what a batch takes in both types, and how many digits are read right."""
-    lines = []
-    for content in (json.loads(file.read_text()) for file in files):
-        titles = [*_COLUMNS, "int8 / float32", "read right, float32", "int8"]
-        lines += ["", f"| ms a batch | {' | '.join(titles)} |", f"|{' --- |' * (len(titles) + 1)}"]
-        lines += [_line(row) for row in content["rows"]]
-        machine, versions = content["machine"], content["versions"]
-        listed = ", ".join(f"{name} {version}" for name, version in versions.items())
-        lines += [
-            "",
-            f"Measured: {content['started'][:10]}, {machine['processor']}, {machine['cores']} cores; {listed}.",
-        ]
-    return "\n".join([*lines, ""])
+    """Return the text between its marks."""
+    return "\n".join([*(line for file in files for line in int8_lines(json.loads(file.read_text()))), ""])
+
+
+def int8_lines(content: Mapping[str, Any]) -> list[str]:
+    """Return the table of a run: what a batch takes in both types, and how many digits are read right."""
+    titles = [*_COLUMNS, "int8 / float32", "read right, float32", "int8"]
+    machine, versions = content["machine"], content["versions"]
+    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    where = f"{content['started'][:10]}, {machine['processor']}, {machine['cores']} cores"
+    return [
+        "",
+        f"| ms a batch | {' | '.join(titles)} |",
+        f"|{' --- |' * (len(titles) + 1)}",
+        *map(_line, content["rows"]),
+        "",
+        f"Measured: {where}; {listed}.",
+    ]
 
 
 def _line(row: Mapping[str, Any]) -> str:

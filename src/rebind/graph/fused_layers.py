@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..errors import FormatError
+from ..errors import ArgumentError, FormatError
 from ..ops import Inference, Input, Kernels, Operator, Record, Shapes, Signature, Types
+from ..ops.quantization.conversion import calibrated_range, chosen_type
 from ..ops.spec import read_signature
 from ..params import Params
 from .control_flow import Body, Flow
 from .graph import Application, Graph, Node
 
 __all__ = [
-    "FROM_LEVELS", "FUSED_LAYERS", "FusedLayer", "fused_layer_operator", "has_quantized_layers", "is_calibrated",
-    "is_fused_layer",
+    "FROM_LEVELS", "FUSED_LAYERS", "FusedLayer", "fused_layer_operator", "has_quantized_layers", "is_fused_layer",
 ]  # fmt: skip
 
 #: What a fused node begins with, by its operator's name.
@@ -43,7 +43,7 @@ def _parameters(
     enable_float_output: bool = False,
 ) -> Tensor:
     """What files say of such nodes that their graph does not say; the rest they keep as attributes."""
-    raise NotImplementedError
+    raise ArgumentError("a fused layer computes what its graph does; it is read from a file, not called")
 
 
 #: The operators, by name, without a graph.
@@ -103,9 +103,9 @@ class FusedLayer(NamedTuple):
         """Return the type of a quantized node's result: uint8 where its graph ends in a rectifier."""
         if p.enable_float_output:
             return torch.float32
-        if not is_calibrated(p):
+        if calibrated_range(p) is None:
             return torch.int32
-        return torch.uint8 if p.min_calib_range >= 0 or self._ends_in_rectifier() else torch.int8
+        return torch.uint8 if self._ends_in_rectifier() else chosen_type("auto", p.min_calib_range)
 
     def _ends_in_rectifier(self) -> bool:
         node = self.graph.outputs[0].node
@@ -143,15 +143,6 @@ class FusedLayer(NamedTuple):
                 return cls(graph, layer, dict(zip(levels, ranges, strict=True)))
         wanted = " or ".join(str(len(variables) + 2 * len(levels)) for levels in choices)
         raise FormatError(f"must have {wanted} inputs for a subgraph of {len(variables)}; got {inputs}")
-
-
-def is_calibrated(p: Params) -> bool:
-    """Return whether a quantized node knows the range of its result.
-
-    >>> is_calibrated(FUSED_LAYERS["_sg_mkldnn_conv"].parse({"quantized": "true"}))
-    False
-    """
-    return p.min_calib_range is not None and p.max_calib_range is not None
 
 
 def fused_layer_operator(template: Operator, p: Params, graphs: Sequence[Graph], inputs: int) -> Operator:

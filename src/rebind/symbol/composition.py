@@ -130,14 +130,16 @@ def _entries(
         missing = op.signature.inputs_for(p)[len(given) :]
         return (*given, *(input_variable(op, name, input_name, texts) for input_name in missing))
     wanted = op.signature.inputs_for(p)
+    entries: list[Entry] = []
     for input_name, symbol in zip(op.signature.input_names, inputs, strict=True):
-        if symbol is not None and input_name not in wanted:
+        if symbol is None:
+            if input_name in wanted:
+                entries.append(input_variable(op, name, input_name, texts))
+        elif input_name in wanted:
+            entries.append(single_entry(symbol, input_name))
+        else:
             raise ParameterError(
                 f"takes no {input_name} with these parameters, only {', '.join(wanted)}; got {symbol!r}",
                 argument=input_name,
             )
-    return tuple(
-        input_variable(op, name, input_name, texts) if symbol is None else single_entry(symbol, input_name)
-        for input_name, symbol in zip(op.signature.input_names, inputs, strict=True)
-        if input_name in wanted
-    )
+    return tuple(entries)

@@ -22,7 +22,7 @@ IMAGE = (2, 4, 7, 6)
 SHARE = 0.02
 ORDER = "_contiguous"
 
-fused = pytest.mark.skipif(not can_compute_levels(), reason="PyTorch has no convolutions of levels here")
+fused = pytest.mark.skipif(not can_compute_levels(), reason="oneDNN or the processor has no layers of levels")
 
 
 def levels(x: Any, low: float | None = -2.0, high: float | None = 2.0, **given: Any) -> Any:

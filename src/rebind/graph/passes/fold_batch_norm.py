@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
-from ...ops import find
+from ...ops import Operator
 from ...ops.nn.inference_layers import FOLD_BATCH_NORM
 from ...params import Params
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node
 from .keep_casts import as_kept, uncast
-from .substitution import substitute
+from .substitution import substitute, with_weights
 
-__all__ = ["fold_batch_norm"]
+__all__ = ["fold_batch_norm", "folded_weights"]
 
 #: By the type of a layer, that in which its weights are folded. Folded weights may be larger than float16 can say.
 _TYPES = {
@@ -87,18 +87,50 @@ _FILTERS: Mapping[str, Callable[[Params], tuple[int, ...]]] = {
 
 
 def _folded(layer: Application, norm: Application, facts: Facts) -> Node:
-    p, data, dtype = norm.params, layer.inputs[0], facts.types[Entry(layer)]
+    data, dtype = layer.inputs[0], facts.types[Entry(layer)]
     exact = _TYPES[dtype]
-    weight, *bias = (as_kept(entry, facts.types[entry], exact) for entry in map(uncast, layer.inputs[1:]))
-    given = {"eps": p.eps, "fix_gamma": p.fix_gamma, "no_bias": not bias}
-    weights = Application(
-        FOLD_BATCH_NORM,
-        f"{norm.name} in {layer.name}",
-        (weight, *norm.inputs[1:], *bias),
-        FOLD_BATCH_NORM.parse(given),
-        attributes=layer.attributes,
-    )
-    params = Params({**layer.params, "no_bias": False})
-    op = find(layer.operator.name)
-    inputs = (data, *(as_kept(Entry(weights, i), exact, dtype) for i in range(2)))
-    return Application(op, layer.name, inputs, params, layer.given, layer.attributes)
+    weights = [as_kept(entry, facts.types[entry], exact) for entry in map(uncast, layer.inputs[1:])]
+    folded = folded_weights(FOLD_BATCH_NORM, layer, norm, weights, norm.inputs[1:], layer.attributes)
+    inputs = (data, *(as_kept(entry, exact, dtype) for entry in folded))
+    return with_weights(layer, inputs, layer.attributes)
+
+
+def folded_weights(
+    operator: Operator,
+    layer: Application,
+    norm: Application,
+    weights: Sequence[Entry],
+    parameters: Sequence[Entry],
+    attributes: dict[str, str],
+    **further: object,
+) -> list[Entry]:
+    """Return weight and bias of a layer and a batch norm together.
+
+    Parameters
+    ----------
+    operator
+        What computes them; `further` are its parameters beside those of the norm.
+    layer, norm
+        The nodes.
+    weights, parameters
+        The layer's weight, with its bias if it has one; and gamma, beta, mean and variance.
+    attributes
+        Of the node that computes them.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> layer = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
+    >>> norm = mx.sym.BatchNorm(layer, name="bn").graph.nodes[-1]
+    >>> layer = norm.inputs[0].node
+    >>> folded = folded_weights(FOLD_BATCH_NORM, layer, norm, layer.inputs[1:], norm.inputs[1:], {})
+    >>> [entry.name for entry in folded]
+    ['bn in fc_weight', 'bn in fc_bias']
+    """
+    weight, *bias = weights
+    p = norm.params
+    given = {"eps": p.eps, "fix_gamma": p.fix_gamma, "no_bias": not bias, **further}
+    inputs = (weight, *parameters, *bias)
+    name = f"{norm.name} in {layer.name}"
+    folded = Application(operator, name, inputs, operator.parse(given), attributes=attributes)
+    return [Entry(folded, i) for i in range(2)]

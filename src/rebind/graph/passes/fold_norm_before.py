@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from ...ops import find
 from ...ops.nn.inference_layers import FOLD_NORM_BEFORE
-from ...params import Params
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import is_kept, single_users
 from .channels_last import CONVOLUTIONS
-from .substitution import substitute
+from .fold_batch_norm import folded_weights
+from .substitution import substitute, with_weights
 
 __all__ = ["fold_norm_before"]
 
@@ -65,21 +64,13 @@ def _fits(layer: Application, norm: Application, facts: Facts) -> bool:
 
 
 def _folded(layer: Application, norm: Application) -> Entry:
-    p, (_, weight, *bias) = norm.params, layer.inputs
-    given = {
-        "eps": p.eps,
-        "fix_gamma": p.fix_gamma,
-        "no_bias": not bias,
-        "num_group": layer.params.get("num_group", 1),
-    }
-    weights = Application(
+    weights = folded_weights(
         FOLD_NORM_BEFORE,
-        f"{norm.name} in {layer.name}",
-        (weight, *norm.inputs[1:], *bias),
-        FOLD_NORM_BEFORE.parse(given),
-        attributes=layer.attributes,
+        layer,
+        norm,
+        layer.inputs[1:],
+        norm.inputs[1:],
+        layer.attributes,
+        num_group=layer.params.get("num_group", 1),
     )
-    params = Params({**layer.params, "no_bias": False})
-    inputs = (norm.inputs[0], Entry(weights), Entry(weights, 1))
-    op = find(layer.operator.name)
-    return Entry(Application(op, layer.name, inputs, params, layer.given, layer.attributes))
+    return Entry(with_weights(layer, (norm.inputs[0], *weights), layer.attributes))

@@ -37,7 +37,8 @@ def keep_constants(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, F
         return graph, facts
     constant: set[Node] = set()
     for node in graph.nodes:
-        if isinstance(node, Application) and _is_repeatable(node) and _all_in(node, constant):
+        known = all(entry.node in constant for entry in node.inputs)
+        if isinstance(node, Application) and known and _is_repeatable(node):
             constant.add(node)
     leaving = {entry.node for entry in graph.outputs}
     instead: dict[Entry, Entry] = {}
@@ -61,10 +62,6 @@ def _is_repeatable(node: Application) -> bool:
         or "generator" in op.signature.modes
         or op.has_open_size(node.params)
     )
-
-
-def _all_in(node: Application, nodes: set[Node]) -> bool:
-    return all(entry.node in nodes for entry in node.inputs)
 
 
 def _kept(op: Operator) -> Operator:

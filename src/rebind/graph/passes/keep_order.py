@@ -7,6 +7,7 @@ from ...ops.nn.inference_layers import FUSED_CONVOLUTION
 from ...ops.quantization.inference_layers import INT8_CONVOLUTION
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
+from .level_ranges import gives_range
 
 __all__ = ["keep_order"]
 
@@ -51,7 +52,7 @@ def keep_order(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
         entries = [Entry(made, i) for i in range(len(made.output_names))]
         if takes_any:
             # Of levels only the first output has an order; the others are the ends of their range.
-            loose.update(entries[:1] if op.name.startswith("_contrib_qu") else entries)
+            loose.update(entries[:1] if gives_range(op) else entries)
         return entries
 
     graph, replaced = rewrite_with_map(graph, replace)

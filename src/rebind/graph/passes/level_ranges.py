@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+import torch
+
+from ...ops import Operator
+from ...ops.quantization.conversion import calibrated_range, chosen_type
 from ...ops.quantization.inference_layers import RANGE_END
-from ...params import Params
 from ..graph import Application, Entry, Graph
 from .substitution import application
 
-__all__ = ["Range", "known_ends", "range_between", "range_of"]
+__all__ = ["Range", "gives_range", "known_ends", "range_between", "range_of"]
 
 #: The two ends of a range.
 Range: TypeAlias = tuple[float, float]
+
+
+def gives_range(op: Operator) -> bool:
+    """Whether an operator's outputs are levels, and then the two ends of their range.
+
+    >>> from rebind.ops import find
+    >>> gives_range(find("_contrib_requantize")), gives_range(find("_contrib_dequantize"))
+    (True, False)
+    """
+    return op.name in _RULES
 
 
 def range_of(node: Application) -> Range | None:
@@ -69,30 +82,20 @@ def _number(entry: Entry) -> float | None:
     return None if found is None or not entry.index else found[entry.index - 1]
 
 
-def _calibrated(p: Params) -> Range | None:
-    low, high = p.min_calib_range, p.max_calib_range
-    return None if low is None or high is None else (low, high)
-
-
-def _is_uint8(p: Params) -> bool:
-    low = p.min_calib_range
-    return bool(p.out_type == "uint8" or (p.out_type == "auto" and low is not None and low >= 0))
-
-
 def _quantized(node: Application) -> Range | None:
-    found = _calibrated(node.params)
-    if found is None or _is_uint8(node.params):
+    found = calibrated_range(node.params)
+    if found is None or chosen_type(node.params.out_type, found[0]) is torch.uint8:
         return found
     largest = max(map(abs, found))
     return -largest, largest
 
 
 def _requantized(node: Application) -> Range | None:
-    found = _calibrated(node.params)
+    found = calibrated_range(node.params)
     if found is None:
         return None
     largest = max(map(abs, found))
-    return 0.0 if _is_uint8(node.params) else -largest, largest
+    return 0.0 if chosen_type(node.params.out_type, found[0]) is torch.uint8 else -largest, largest
 
 
 def _same(node: Application) -> Range | None:
@@ -109,7 +112,7 @@ def _joined(node: Application) -> Range | None:
 _RULES: Mapping[str, Callable[[Application], Range | None]] = {
     "_contrib_quantize_v2": _quantized,
     "_contrib_quantized_act": _same,
-    "_contrib_quantized_batch_norm": lambda node: _calibrated(node.params),
+    "_contrib_quantized_batch_norm": lambda node: calibrated_range(node.params),
     "_contrib_quantized_concat": _joined,
     "_contrib_quantized_flatten": _same,
     "_contrib_quantized_pooling": _same,

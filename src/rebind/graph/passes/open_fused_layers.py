@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ... import dtypes
-from ...ops import find
 from ...ops.nn.inference_layers import FOLD_BATCH_NORM
+from ...ops.quantization.conversion import calibrated_range
 from ...ops.quantization.inference_layers import AS_SUMS, HOLD_ON_LEVELS
-from ...params import Params
 from ..facts import Facts, Target
-from ..fused_layers import FusedLayer, is_calibrated, is_fused_layer
+from ..fused_layers import FusedLayer, is_fused_layer
 from ..graph import Application, Entry, Graph, Node
+from .fold_batch_norm import folded_weights
 from .level_ranges import known_ends
-from .substitution import application, substitute
+from .substitution import application, substitute, with_weights
 
 __all__ = ["has_fused_layers", "open_fused_layers"]
 
@@ -90,25 +90,32 @@ def _quantized(graph: Graph, node: Application, held: FusedLayer) -> dict[Entry,
     else:  # its levels are found here, for each filter
         weights = [given[entry.node] for entry in others]
         if norm is not None:
-            weights = _folded(node, layer, norm, given)
+            # Levels are those of both together.
+            parameters = [given[entry.node] for entry in norm.inputs[1:]]
+            weights = folded_weights(FOLD_BATCH_NORM, layer, norm, weights, parameters, node.attributes)
         made = Entry(_layer(node, held, values[data], weights))
         values |= {Entry(each): made for each in (layer, norm) if each is not None}
         of_weight = weights[:1]
     out, p = _inlined(node, held, values), node.params
     if p.enable_float_output:
         return {Entry(node): out}
-    if not is_calibrated(p):
+    calibrated = calibrated_range(p)
+    if calibrated is None:
         inputs = (out, given[data.node], *_ends(node, held, data.node), *of_weight)
         params = AS_SUMS.parse({"has_range": len(of_weight) == 2})
         sums = Application(AS_SUMS, node.name, inputs, params, attributes=node.attributes)
         return {Entry(node, i): Entry(sums, i) for i in range(3)}
-    calibrated = {"min_calib_range": p.min_calib_range, "max_calib_range": p.max_calib_range}
-    kind = dtypes.name(held.out_type(p))
     levels = application(
-        "_contrib_quantize_v2", node.name, [out], node.attributes, out_type=kind, **calibrated
+        "_contrib_quantize_v2",
+        node.name,
+        [out],
+        node.attributes,
+        out_type=dtypes.name(held.out_type(p)),
+        min_calib_range=p.min_calib_range,
+        max_calib_range=p.max_calib_range,
     )
     # The range is the calibrated one as it is, also for int8.
-    return {Entry(node): Entry(levels), **known_ends(graph, node, (p.min_calib_range, p.max_calib_range))}
+    return {Entry(node): Entry(levels), **known_ends(graph, node, calibrated)}
 
 
 def _ends(node: Application, held: FusedLayer, variable: Node) -> list[Entry]:
@@ -124,43 +131,13 @@ def _norm_after(held: FusedLayer) -> Application | None:
     return None
 
 
-def _folded(
-    node: Application, layer: Application, norm: Application, given: Mapping[Node, Entry]
-) -> list[Entry]:
-    """Return weight and bias of a layer and the batch norm after it: levels are those of both together."""
-    weight, *bias = (given[entry.node] for entry in layer.inputs[1:])
-    parameters = (given[entry.node] for entry in norm.inputs[1:])
-    p = FOLD_BATCH_NORM.parse(
-        {"eps": norm.params.eps, "fix_gamma": norm.params.fix_gamma, "no_bias": not bias}
-    )
-    folded = Application(
-        FOLD_BATCH_NORM,
-        f"{norm.name} in {layer.name}",
-        (weight, *parameters, *bias),
-        p,
-        attributes=node.attributes,
-    )
-    return [Entry(folded, i) for i in range(2)]
-
-
 def _layer(node: Application, held: FusedLayer, data: Entry, weights: list[Entry]) -> Application:
     """Return the layer with its weight held to levels; with a bias where a batch norm gave it one."""
-    layer, (weight, *bias) = held.layer, weights
+    layer, (weight, *bias), p = held.layer, weights, node.params
     # Sums have one scale, and so have all filters then.
-    whole = not (node.params.enable_float_output or is_calibrated(node.params))
-    on_levels = Application(
-        HOLD_ON_LEVELS,
-        f"{layer.name} on levels",
-        (weight,),
-        HOLD_ON_LEVELS.parse({"whole": whole}),
-        attributes=node.attributes,
-    )
-    params = Params({**layer.params, "no_bias": not bias})
-    return Application(
-        find(layer.operator.name),
-        node.name if node.params.enable_float_output and held.ends_with_layer else layer.name,
-        (data, Entry(on_levels), *bias),
-        params,
-        layer.given,
-        {**node.attributes, **layer.attributes},
-    )
+    params = HOLD_ON_LEVELS.parse({"whole": not p.enable_float_output and calibrated_range(p) is None})
+    name = f"{layer.name} on levels"
+    on_levels = Application(HOLD_ON_LEVELS, name, (weight,), params, attributes=node.attributes)
+    attributes = {**node.attributes, **layer.attributes}
+    name = node.name if p.enable_float_output and held.ends_with_layer else layer.name
+    return with_weights(layer, (data, Entry(on_levels), *bias), attributes, name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...ops import find
+from ...params import Params
 from ..graph import Application, Entry, Graph, Node, depth_first
 
-__all__ = ["application", "common_attributes", "substitute"]
+__all__ = ["application", "common_attributes", "substitute", "with_weights"]
 
 
 def substitute(graph: Graph, instead: Mapping[Entry, Entry]) -> tuple[Graph, dict[Entry, Entry]]:
@@ -82,3 +83,18 @@ def application(
     op = find(operator)
     texts = {key: str(value) for key, value in given.items()}
     return Application(op, name, tuple(inputs), op.parse(given), texts, attributes)
+
+
+def with_weights(
+    layer: Application, inputs: Sequence[Entry], attributes: dict[str, str], name: str = ""
+) -> Application:
+    """Return a layer with other inputs: data, weight, and a bias or none.
+
+    >>> import rebind as mx
+    >>> layer = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc").graph.nodes[-1]
+    >>> with_weights(layer, layer.inputs[:2], {}).params.no_bias
+    True
+    """
+    params = Params({**layer.params, "no_bias": len(inputs) == 2})
+    op = find(layer.operator.name)
+    return Application(op, name or layer.name, tuple(inputs), params, layer.given, attributes)

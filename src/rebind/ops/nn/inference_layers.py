@@ -23,9 +23,20 @@ __all__ = [
     "PACK_FILTERS",
     "can_fuse",
     "lie_alike",
+    "onednn_has",
 ]
 
 Ints: TypeAlias = tuple[int, ...]
+
+
+def onednn_has(functions: Any, name: str) -> bool:
+    """Whether oneDNN is here and is not switched off, and PyTorch has a function of it.
+
+    >>> onednn_has(torch.ops.mkldnn, "no_such_function")
+    False
+    """
+    backend = torch.backends.mkldnn
+    return bool(backend.is_available() and backend.enabled and hasattr(functions, name))
 
 
 def can_fuse(dtype: torch.dtype | None) -> bool:
@@ -36,10 +47,7 @@ def can_fuse(dtype: torch.dtype | None) -> bool:
     >>> can_fuse(torch.float64)
     False
     """
-    backend = torch.backends.mkldnn
-    if not (
-        backend.is_available() and backend.enabled and hasattr(torch.ops.mkldnn, "_convolution_pointwise")
-    ):
+    if not onednn_has(torch.ops.mkldnn, "_convolution_pointwise"):
         return False
     if dtype is torch.bfloat16:
         supported: Any = torch.ops.mkldnn._is_mkldnn_bf16_supported
@@ -57,6 +65,12 @@ CAST_PARAMETER = Operator(
     read_signature(_cast_parameter),
     Kernels(_cast_parameter, kept=True),
 )
+
+
+def _scale_of(gamma: Tensor, moving_var: Tensor, eps: float, fix_gamma: bool) -> Tensor:
+    """What a batch norm multiplies channels by; in double precision: results are rounded once, not three times."""
+    scale = (moving_var.double() + eps).rsqrt_()
+    return scale if fix_gamma else scale.mul_(gamma)
 
 
 def _fold_batch_norm(
@@ -89,10 +103,7 @@ def _fold_batch_norm(
     >>> _fold_batch_norm(torch.ones(1, 2), two, one, one, one, eps=0.0, fix_gamma=False, no_bias=True)
     (tensor([[2., 2.]]), tensor([-1.]))
     """
-    # In double precision: the result is rounded once, not three times.
-    scale = (moving_var.double() + eps).rsqrt_()
-    if not fix_gamma:
-        scale *= gamma
+    scale = _scale_of(gamma, moving_var, eps, fix_gamma)
     shift = -moving_mean.double() if bias is None else bias.double() - moving_mean
     shift = shift.mul_(scale).add_(beta)
     folded = weight * scale.to(weight.dtype).view(-1, *[1] * (weight.dim() - 1))
@@ -141,9 +152,7 @@ def _fold_norm_before(
     >>> _fold_norm_before(torch.ones(1, 2), two, one, one, one, **p)
     (tensor([[2., 2.]]), tensor([-2.]))
     """
-    scale = (moving_var.double() + eps).rsqrt_()
-    if not fix_gamma:
-        scale *= gamma
+    scale = _scale_of(gamma, moving_var, eps, fix_gamma)
     shift = beta.double() - moving_mean * scale
     channels = gamma.shape[0] // num_group
     # (groups, filters of a group, channels of a group, elements of a channel)

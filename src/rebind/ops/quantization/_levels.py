@@ -8,7 +8,10 @@ from torch import Tensor
 from ... import dtypes
 from ...errors import DTypeError
 
-__all__ = ["FINE", "HIGHEST_BIT", "INT32_LEVELS", "LEVELS", "other_sign", "per_level", "require", "to_levels"]
+__all__ = [
+    "FINE", "HIGHEST_BIT", "INT32_LEVELS", "LEVELS", "levels_per_unit", "other_sign", "per_level", "require",
+    "to_levels",
+]  # fmt: skip
 
 #: Levels on each side of 0 by which `_contrib_quantize`, `_contrib_requantize` and the ranges of products count.
 LEVELS = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2147483647.0}
@@ -29,6 +32,15 @@ def per_level(one: Tensor, other: Tensor) -> Tensor:
     tensor([2., 0.])
     """
     return torch.where(other > 0, one / other, 0.0)
+
+
+def levels_per_unit(largest: Tensor, levels: float = FINE[torch.int8]) -> Tensor:
+    """Return how many levels a unit is worth where `largest` is the last one of them; 0 where that is 0.
+
+    >>> levels_per_unit(torch.tensor([2.0]), LEVELS[torch.uint8])
+    tensor([127.5000])
+    """
+    return per_level(torch.full_like(largest, levels), largest)
 
 
 def to_levels(data: Tensor, scale: Tensor | float, dtype: torch.dtype) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ._levels import FINE, HIGHEST_BIT, other_sign, per_level
+from ._levels import FINE, HIGHEST_BIT, levels_per_unit, other_sign, per_level
 
 __all__ = ["bias_levels", "convolution", "linear"]
 
@@ -107,7 +107,7 @@ def bias_levels(
     """
     # In this order, and in float32: cutting off makes the smallest error a whole level.
     scales = [
-        per_level(torch.full_like(reach, FINE[dtype]), reach)
+        levels_per_unit(reach, FINE[dtype])
         for reach, dtype in ((of_data, data.dtype), (of_weight, torch.int8), (largest, torch.int8))
     ]
     # Levels of the bias to levels of the sums, which are those of data times those of weight.

@@ -11,10 +11,18 @@ from torch import Tensor
 from ...params import Params
 from ...shapes import Shape
 from ..spec import Shapes, Types, operator
-from ._levels import FINE, INT32_LEVELS, LEVELS, per_level, require, to_levels
+from ._levels import FINE, INT32_LEVELS, LEVELS, levels_per_unit, require, to_levels
 from ._ranges import calibrated, check_calibration, magnitude, scalars
 
-__all__ = ["dequantize", "quantize", "quantize_asym", "quantize_v2", "requantize"]
+__all__ = [
+    "calibrated_range",
+    "chosen_type",
+    "dequantize",
+    "quantize",
+    "quantize_asym",
+    "quantize_v2",
+    "requantize",
+]
 
 _TYPES = {"int8": torch.int8, "uint8": torch.uint8}
 _RANGE = {"output1": torch.float32, "output2": torch.float32}
@@ -22,8 +30,22 @@ _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _OUTPUTS = ("output0", "output1", "output2")
 
 
-def _chosen(out_type: str, low: float | None) -> torch.dtype:
-    """Return the type of the result: ``'auto'`` is uint8 for what calibration has found to be never negative."""
+def calibrated_range(p: Params) -> tuple[float, float] | None:
+    """Return the range that calibration has found, if it has.
+
+    >>> calibrated_range(Params(min_calib_range=-1.0, max_calib_range=2.0))
+    (-1.0, 2.0)
+    """
+    low, high = p.min_calib_range, p.max_calib_range
+    return None if low is None or high is None else (low, high)
+
+
+def chosen_type(out_type: str, low: float | None) -> torch.dtype:
+    """Return the type of the result: ``'auto'`` is uint8 for what calibration has found to be never negative.
+
+    >>> chosen_type("auto", 0.0), chosen_type("auto", None), chosen_type("uint8", -1.0)
+    (torch.uint8, torch.int8, torch.uint8)
+    """
     if out_type == "auto":
         return torch.int8 if low is None or low < 0 else torch.uint8
     return _TYPES[out_type]
@@ -68,7 +90,7 @@ def quantize(
     dtype = _TYPES[out_type]
     data = require("data", data, *_FLOATS)
     largest = magnitude(min_range=min_range, max_range=max_range)
-    levels = to_levels(data, per_level(torch.full_like(largest, LEVELS[dtype]), largest), dtype)
+    levels = to_levels(data, levels_per_unit(largest, LEVELS[dtype]), dtype)
     if dtype is torch.int8:
         return levels, -largest, largest
     return levels, min_range.float().clone(), max_range.float().clone()
@@ -114,7 +136,7 @@ def quantize_v2(
     if not data.is_floating_point():
         half = FINE[data.dtype]
         return data, *calibrated(*(given or (-half if data.dtype is torch.int8 else 0.0, half)), data)
-    dtype = _chosen(out_type, given[0] if given else None)
+    dtype = chosen_type(out_type, given[0] if given else None)
     if given:
         # In float32, as numbers: arrays of one element would take as long as a small network's layer.
         most = np.float32(max(map(abs, given)))
@@ -123,7 +145,7 @@ def quantize_v2(
         return levels, *calibrated(*((-float(most), float(most)) if dtype is torch.int8 else given), data)
     low, high = _extremes(data)
     largest = torch.maximum(low.abs(), high.abs())
-    levels = to_levels(data, per_level(torch.full_like(largest, FINE[dtype]), largest), dtype)
+    levels = to_levels(data, levels_per_unit(largest, FINE[dtype]), dtype)
     return (levels, -largest, largest) if dtype is torch.int8 else (levels, low, high)
 
 
@@ -145,7 +167,7 @@ def _(types: Types, p: Params) -> dict[str, torch.dtype | None]:
     data = types["data"]
     if data in FINE:
         return {"output0": data}
-    return {"output0": _chosen(p.out_type, p.min_calib_range if p.max_calib_range is not None else None)}
+    return {"output0": chosen_type(p.out_type, p.min_calib_range if p.max_calib_range is not None else None)}
 
 
 @operator(
@@ -181,7 +203,7 @@ def quantize_asym(
         low, high = calibrated(min_calib_range, max_calib_range, data)
     else:
         low, high = _extremes(data)
-    scale = per_level(torch.full_like(low, LEVELS[torch.uint8]), high - low)
+    scale = levels_per_unit(high - low, LEVELS[torch.uint8])
     # From the upper end: the greatest number is level 255, the least 0 but for rounding.
     shift = torch.where(scale > 0, LEVELS[torch.uint8] - high * scale, 0.0)
     levels = (data.detach() * scale).add_(shift + 0.5).floor_().clamp_(0.0, 255.0)
@@ -230,7 +252,7 @@ def dequantize(
         "data": torch.int32,
         "min_range": torch.float32,
         "max_range": torch.float32,
-        "output0": _chosen(p.out_type, p.min_calib_range),
+        "output0": chosen_type(p.out_type, p.min_calib_range),
         **_RANGE,
     },
     head_gradient=False,
@@ -266,7 +288,7 @@ def requantize(
     >>> requantize(sums, -one, one)
     (tensor([-127,   64], dtype=torch.int8), tensor([-0.5000]), tensor([0.5000]))
     """
-    dtype = _chosen(out_type, min_calib_range)
+    dtype = chosen_type(out_type, min_calib_range)
     data = require("data", data, torch.int32)
     # The real number that one unit of the sums represents.
     level = magnitude(min_range=min_range, max_range=max_range) / INT32_LEVELS
@@ -275,7 +297,7 @@ def requantize(
     else:
         low, high = _extremes(data)  # of floating type: the least int32 has no absolute value
         largest = torch.maximum(low.abs(), high.abs()) * level
-    levels = to_levels(data, level * per_level(torch.full_like(level, LEVELS[dtype]), largest), dtype)
+    levels = to_levels(data, level * levels_per_unit(largest, LEVELS[dtype]), dtype)
     return levels, -largest if dtype is torch.int8 else torch.zeros_like(largest), largest
 
 

@@ -14,8 +14,19 @@ from torch import Tensor
 
 from ...params import Params
 from .._types import NumericType
+from ..nn.inference_layers import onednn_has
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
-from ._levels import FINE, HIGHEST_BIT, INT32_LEVELS, LEVELS, other_sign, per_level, require, to_levels
+from ._levels import (
+    FINE,
+    HIGHEST_BIT,
+    INT32_LEVELS,
+    LEVELS,
+    levels_per_unit,
+    other_sign,
+    per_level,
+    require,
+    to_levels,
+)
 from ._ranges import magnitude
 
 __all__ = [
@@ -60,7 +71,7 @@ def _filter_levels(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             [ 127,   32]], dtype=torch.int8)
     """
     largest = _largest(weight, whole=False)
-    levels = to_levels(weight, per_level(torch.full_like(largest, FINE[torch.int8]), largest), torch.int8)
+    levels = to_levels(weight, levels_per_unit(largest), torch.int8)
     units = largest.flatten() / FINE[torch.int8]
     return levels, units, torch.zeros_like(units, dtype=torch.int32)
 
@@ -119,7 +130,7 @@ def _hold_on_levels(weight: Tensor, *, whole: bool) -> Tensor:
     tensor([[50.8000, 10.4000]])
     """
     largest = _largest(weight, whole)
-    levels = to_levels(weight, per_level(torch.full_like(largest, FINE[torch.int8]), largest), torch.int8)
+    levels = to_levels(weight, levels_per_unit(largest), torch.int8)
     return levels * (largest / FINE[torch.int8])
 
 
@@ -193,13 +204,7 @@ def can_compute_levels() -> bool:
     >>> isinstance(can_compute_levels(), bool)
     True
     """
-    backend = torch.backends.mkldnn
-    return bool(
-        backend.is_available()
-        and backend.enabled
-        and hasattr(torch.ops.onednn, "qconv2d_pointwise")
-        and _multiplies_bytes()
-    )
+    return onednn_has(torch.ops.onednn, "qconv2d_pointwise") and _multiplies_bytes()
 
 
 def _pack_levels(

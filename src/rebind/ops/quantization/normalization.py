@@ -12,7 +12,7 @@ from .._signatures import with_interface_of
 from .._types import Double
 from ..nn.batch_norm import batch_norm
 from ..spec import Shapes, operator
-from ._levels import FINE, per_level, require, to_levels
+from ._levels import FINE, levels_per_unit, require, to_levels
 from ._ranges import calibrated, check_calibration, magnitude, scalars
 
 __all__ = ["quantized_batch_norm"]
@@ -105,13 +105,13 @@ def quantized_batch_norm(
     level = magnitude(min_data=min_data, max_data=max_data) / FINE[data.dtype]
     if min_calib_range is not None and max_calib_range is not None:
         low, high = calibrated(min_calib_range, max_calib_range, level)
-        per = _levels_per_unit(torch.maximum(low.abs(), high.abs()))
+        per = levels_per_unit(torch.maximum(low.abs(), high.abs()))
         # One factor takes a level to a real number, normalizes it, and takes that to a level of the result.
         out = data * (slope * level * per).reshape(across) + (offset * per).reshape(across)
         return to_levels(out, torch.ones_like(per), torch.int8), low, high
     out = data * (slope * level).reshape(across) + offset.reshape(across)
     largest = out.abs().amax().reshape(1) if out.numel() else torch.zeros_like(level)
-    return to_levels(out, _levels_per_unit(largest), torch.int8), -largest, largest
+    return to_levels(out, levels_per_unit(largest), torch.int8), -largest, largest
 
 
 def _affine(
@@ -122,11 +122,6 @@ def _affine(
     if not fix_gamma:
         slope = slope * gamma
     return slope, beta - moving_mean * slope
-
-
-def _levels_per_unit(largest: Tensor) -> Tensor:
-    """Return how many levels of int8 a unit is worth where `largest` is the last one."""
-    return per_level(torch.full_like(largest, FINE[torch.int8]), largest)
 
 
 quantized_batch_norm.check(check_calibration)
