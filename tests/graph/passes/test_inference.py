@@ -24,6 +24,13 @@ from rebind.precision import set_active_rules
 
 X = mx.sym.var("x")
 IMAGE = (2, 4, 9, 8)
+PASS = "rebind.graph.passes.fuse_convolutions"
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The networks are small, and stand for large ones."""
+    monkeypatch.setattr(f"{PASS}._TINY", 0)
 
 
 def conv(x: Any, name: str, filters: int = 4, **given: Any) -> Any:
@@ -372,7 +379,7 @@ def test_convolutions_of_other_targets_stay(target: Target) -> None:
 
 def test_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = bound(NETWORKS["residual"]).forward()[0].asnumpy()
-    monkeypatch.setattr("rebind.graph.passes.fuse_convolutions.can_fuse", lambda dtype: False)
+    monkeypatch.setattr(f"{PASS}.can_fuse", lambda dtype: False)
     # Another symbol: plans are kept as long as a graph.
     exe = bound(NETWORKS["residual"]._replace(symbol=residual(shortcut=False)))
     found = exe.forward()[0].asnumpy()
@@ -399,3 +406,27 @@ def test_what_is_not_a_number(name: str, found: float) -> None:
     exe = bound(NETWORKS[name])
     exe.arg_dict["x"][0, 0, 0, 0] = np.nan
     np.testing.assert_equal(exe.forward()[0].asnumpy()[0, :, 0, 0], [np.float32(found)] * 4)
+
+
+# What is said of a convolution, its data, and whether it is tiny where the first one has the most multiply-adds.
+TINY = {
+    "plain": ({}, IMAGE, True),
+    "strided": ({"stride": (2, 2), "no_bias": True}, IMAGE, True),
+    "larger": ({}, (3, *IMAGE[1:]), False),
+    "wider": ({"filters": 5}, IMAGE, False),
+    "dilated": ({"dilate": (2, 2), "pad": (2, 2)}, IMAGE, False),
+    "groups": ({"num_group": 2}, IMAGE, False),
+}
+
+
+@fused
+@pytest.mark.parametrize("name", TINY)
+def test_tiny_convolutions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, shape, is_tiny = TINY[name]
+    monkeypatch.setattr(f"{PASS}._TINY", 2 * 9 * 8 * 4 * 4 * 3 * 3)
+    exe = bound(Network(mx.sym.tanh(conv(X, "a", **given) + 1), "", shape=shape))
+    expected = plain(exe)[0]
+    found = exe.forward()[0].asnumpy()
+    names = [node.name for node in exe._plans.get(False, recorded=False).code.graph.nodes]
+    assert ("_tiny_convolution" in names, "_fused_convolution" in names) == (is_tiny, not is_tiny)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ...ops.nn.inference_layers import (
-    FUSED_CONVOLUTION,
-    PACK_FILTERS,
-    can_fuse,
-)
+import torch
+
+from ...ops.nn.inference_layers import FUSED_CONVOLUTION, PACK_FILTERS, TINY_CONVOLUTION, can_fuse
 from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
@@ -16,6 +14,10 @@ from .substitution import substitute
 
 __all__ = ["fuse_convolutions"]
 
+#: Up to so many multiply-adds a product of matrices takes 0.5 to 0.7 of what a call of oneDNN's does, most of which is
+#: PyTorch's description of the convolution, made anew each time; see docs/performance.md.
+_TINY = 150_000
+
 _SUMS = ("elemwise_add", "broadcast_add", "_grad_add")
 
 
@@ -23,7 +25,7 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     """Make a convolution, the sum with another array and the activation after it one call; on the CPU, in inference.
 
     Only convolutions in two dimensions, of float32 or bfloat16, whose weights follow from variables alone: those are
-    packed once.
+    packed once. Tiny ones are computed without oneDNN, and what follows them by itself.
     The relu of what is not a number is 0 here, as in MXNet, whose convolutions are oneDNN's too.
 
     >>> import rebind as mx
@@ -43,6 +45,9 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     # The last first: of two convolutions that are added the later one adds.
     for node in reversed(graph.nodes):
         if isinstance(node, Application) and _fits(node, facts):
+            if _is_tiny(node, facts):
+                instead[Entry(node)] = Entry(_tiny(node))
+                continue
             end, fused = _fused(node, facts, users, added)
             instead[end] = Entry(fused)
     if not instead:
@@ -64,6 +69,23 @@ def _fits(node: Application, facts: Facts) -> bool:
         and is_known(shape)
         and all(is_kept(entry) for entry in weights)
     )
+
+
+def _is_tiny(node: Application, facts: Facts) -> bool:
+    p, data = node.params, facts.shapes[node.inputs[0]]
+    if data is None or p.num_group > 1 or max(p.dilate, default=1) > 1:
+        return False
+    shapes = {"data": data, "weight": (p.num_filter, data[1], *p.kernel)}
+    products = node.operator.inference.products_rule
+    return (
+        products is not None and products(shapes, p) <= _TINY and facts.types[node.inputs[0]] is torch.float32
+    )
+
+
+def _tiny(node: Application) -> Application:
+    p, op = node.params, TINY_CONVOLUTION
+    given = {"kernel": p.kernel, "stride": p.stride or (1, 1), "pad": p.pad or (0, 0), "no_bias": p.no_bias}
+    return Application(op, node.name, node.inputs, op.parse(given), {}, node.attributes)
 
 
 def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> tuple[Entry, Application]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from ...params import Params
@@ -21,12 +22,17 @@ __all__ = [
     "FOLD_NORM_BEFORE",
     "FUSED_CONVOLUTION",
     "PACK_FILTERS",
+    "TINY_CONVOLUTION",
     "can_fuse",
     "lie_alike",
     "onednn_has",
 ]
 
 Ints: TypeAlias = tuple[int, ...]
+
+# Where the functions of `torch.nn.functional` are from, which has no name for this one; its type is not declared.
+_functions: Any = torch._C._nn
+_by_product = _functions.thnn_conv2d
 
 
 def onednn_has(functions: Any, name: str) -> bool:
@@ -248,6 +254,30 @@ def _fused_convolution_over_addend(
     add: Any = torch.ops.mkldnn._convolution_pointwise_.binary
     out: Tensor = add(addend, data, weight, bias, *given, "add", 1.0, *then)
     return out
+
+
+def _tiny_convolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    no_bias: bool,
+) -> Tensor:
+    """Convolution without oneDNN: one product of matrices for each image."""
+    if torch.compiler.is_compiling():  # it chooses by itself
+        return F.conv2d(data, weight, bias, stride, pad)
+    return _by_product(data.contiguous(), weight, kernel, bias, stride, pad)
+
+
+#: A convolution of so few products that to describe it to oneDNN would take longer.
+TINY_CONVOLUTION = Operator(
+    "_tiny_convolution",
+    read_signature(_tiny_convolution, skip=_without_bias),
+    Kernels(_tiny_convolution, owns_output=True),
+)
 
 
 def _or_none(activation: str) -> str | None:
