@@ -105,6 +105,6 @@ $(READY): pyproject.toml constraints.txt
 	  || { echo "make: rebind needs Python 3.10 or newer; '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1). Name another with PYTHON=..." >&2; exit 2; }
 	@echo "Installing rebind and its tools into $(VENV) (some minutes the first time)"
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,image,viz]'
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,image,openvino,viz]'
 	@$(BIN)/python -c 'import torch; print("Ready: torch", torch.__version__)'
 	@touch $@

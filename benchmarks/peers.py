@@ -109,6 +109,10 @@ PEERS: dict[str, Peer] = {
     "rebind-inductor-fit": Peer(
         "rebind, inductor, in fit", "peers_module:rebind_in_fit", _training, needs=("rebind", "torch")
     ),
+    "rebind-openvino": Peer(
+        "rebind, OpenVINO", "peers_module:rebind", _inference, ("rebind", "torch", "openvino"),
+        options={"backend": "openvino"},
+    ),
     "torch": Peer("PyTorch eager", "peers_torch:ready", needs=("torch",), quick=True),
     "torch-channels-last": Peer(
         "eager, channels_last", "peers_torch:ready", _images, needs=("torch",), options={"channels_last": True}

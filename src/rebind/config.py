@@ -85,7 +85,7 @@ OPTIONS: dict[str, Option] = {
             "REBIND_BACKEND",
             str,
             "default",
-            "The backend of networks that are bound without one: 'inductor' compiles them; see Symbol.bind.",
+            "The backend of networks that are bound without one, such as 'inductor' or 'openvino'; see Symbol.bind.",
         ),
         Option(
             "REBIND_CHECK_GRAPHS",

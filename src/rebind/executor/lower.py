@@ -23,6 +23,7 @@ from ..graph.passes import CHANNELS_LAST, backend_named, optimize
 from .compiling import CompiledCode, in_given_layout
 from .control_flow import Kernels
 from .failure import failure_of
+from .freezing import FrozenCode, parameter_positions
 from .losses import Loss, losses_of
 from .prepared import Preparation, split, what_is_computed
 from .reach import head_gradient_reaches
@@ -172,8 +173,9 @@ def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Ker
 def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> Plan:
     preparation: Preparation | None = None
     kept: tuple[Node, ...] = ()
+    backend = backend_named(target.backend)
     # Where gradients may be asked for, what depends on parameters alone is computed in each run.
-    inference = not (target.recorded or target.training)
+    inference = not (target.recorded or target.training or backend.freezing)
     if inference and (parts := split(best, facts)) is not None:
         preparation = _make_preparation(given, parts.kept, facts, target)
         best, facts, kept = parts.rest, parts.facts, parts.variables
@@ -183,12 +185,15 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     code = fx.GraphModule({}, writer.write(given.arguments, given.auxiliary, kept))
     reaches = head_gradient_reaches(best, given.arguments)
     constants = _constants(given) if target.training else {}
-    compiler = backend_named(target.backend).compiler if target.traced else None
+    compiler = backend.compiler if target.traced else None
     if (
         compiler is not None and target.training and target.device.type == "cpu"
     ):  # where `channels_last` is for
         compiler = in_given_layout(compiler)
     compiled = None if compiler is None else CompiledCode(code, compiler)
+    if compiler is not None and backend.freezing:
+        compiled = frozen = FrozenCode(code, compiler, parameter_positions(given, best), draws)
+        preparation = frozen.preparation
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )

@@ -8,7 +8,7 @@ common, of one network for several shapes, have in common what of it lies in mem
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import Any, NamedTuple
@@ -36,14 +36,14 @@ class Preparation:
     Attributes
     ----------
     code
-        From parameters to what is kept.
+        From parameters to what is kept; the code of a graph, or a function that makes something else of them.
     positions
         Which of a plan's tensors, arguments and then auxiliary states, these parameters are.
     what
         What is computed: equal for preparations whose values may differ only in where they lie in memory.
     """
 
-    code: fx.GraphModule
+    code: Callable[..., Sequence[Any]]
     positions: tuple[int, ...]
     what: Hashable
 
@@ -112,9 +112,10 @@ def what_is_computed(graph: Graph) -> Hashable:
 
 @dataclass(frozen=True, eq=False)
 class _Values:
+    preparation: Preparation
     sources: Sequence[Tensor]
     versions: Sequence[int]
-    values: Sequence[Tensor]
+    values: Sequence[Any]
 
 
 #: What executors keep now, by what was computed and from which tensors; of several shapes the newest.
@@ -149,7 +150,7 @@ class Kept:
         # beside it, as chance has it, and those of later runs in other places.
         self._runs_to_clear = 2
 
-    def values(self, preparation: Preparation, storages: Sequence[Storage]) -> Sequence[Tensor] | None:
+    def values(self, preparation: Preparation, storages: Sequence[Storage]) -> Sequence[Any] | None:
         """Return the values for parameters; None if these may change unseen.
 
         A write is seen by the tensor's version, or by another tensor in its place. Where a view of the memory may exist
@@ -198,7 +199,10 @@ def _computed(preparation: Preparation, sources: Sequence[Tensor], versions: Seq
     with grad_mode(False):
         if other is None or other.versions != versions:
             values = preparation.code(*sources)
+        elif other.preparation is preparation:
+            return other
         else:
+            assert isinstance(preparation.code, fx.GraphModule)
             values = _InCommon(preparation.code, other.values).run(*sources)
-    found = _of_all[key] = _Values(sources, versions, values)
+    found = _of_all[key] = _Values(preparation, sources, versions, values)
     return found

@@ -62,7 +62,8 @@ class BucketingModule(CurrentBucket):
     compression_params
         How gradients are compressed between devices or workers: `KVStore.set_gradient_compression`.
     backend
-        How the networks are run: ``'inductor'`` compiles each when its bucket comes first; see `Symbol.bind`.
+        How the networks are run: ``'inductor'`` compiles each when its bucket comes first, ``'openvino'`` for
+        inference; see `Symbol.bind`.
     recompute
         Whether training takes less memory, and more time; see `Symbol.bind`.
 

@@ -64,7 +64,7 @@ class Module(WholeSteps):
     compression_params
         How gradients are compressed between devices or workers: `KVStore.set_gradient_compression`.
     backend
-        How the network is run: ``'inductor'`` compiles it; see `Symbol.bind`.
+        How the network is run: ``'inductor'`` compiles it, ``'openvino'`` for inference; see `Symbol.bind`.
     recompute
         Whether training takes less memory, and more time; see `Symbol.bind`.
 

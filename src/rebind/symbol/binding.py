@@ -64,8 +64,9 @@ class Binding(Inspection):
             Accepted; torch's allocator shares memory by itself.
         backend
             How it is run: ``'default'``; ``'inductor'``, compiled by PyTorch's compiler, which takes some time at the
-            first run (docs/performance.md); or a name that `rebind.graph.passes.register_backend` was given. None: the
-            symbol's own (`optimize_for`), or that of the environment (``REBIND_BACKEND``).
+            first run; ``'openvino'``, in inference by OpenVINO (docs/performance.md); or a name that
+            `rebind.graph.passes.register_backend` was given. None: the symbol's own (`optimize_for`), or that of the
+            environment (``REBIND_BACKEND``).
         recompute
             Whether training keeps fewer results for `backward`: those that take little time, such as of batch norms and
             activations, are computed again there, with the same numbers (docs/performance.md). Operators with the
@@ -214,8 +215,9 @@ class Binding(Inspection):
         Parameters
         ----------
         backend
-            ``'default'``, what is done with every symbol when it is run; ``'inductor'``, to have it compiled then, as
-            by ``bind(..., backend='inductor')``; or a name that `rebind.graph.passes.register_backend` was given.
+            ``'default'``, what is done with every symbol when it is run; ``'inductor'`` or ``'openvino'``, to have it
+            compiled then, as by ``bind(..., backend='inductor')``; or a name that
+            `rebind.graph.passes.register_backend` was given.
             MXNet's own (``'MKLDNN'``, ...) leave the symbol as it is: the executor does what they do.
         args, aux
             Arrays, whose shapes and types the passes may use; a list or a dict.

@@ -117,11 +117,15 @@ class Backend:
         What compiles the code of the result; None: it runs as it is.
     inference
         What is made of it for inference without gradients; None: the same.
+    freezing
+        Whether the compiler makes constants of the parameters, and takes inference only. All else runs in the default
+        mode.
     """
 
     passes: tuple[Pass, ...]
     compiler: Compiler | None = None
     inference: tuple[Pass, ...] | None = None
+    freezing: bool = False
 
     def passes_for(self, target: Target) -> tuple[Pass, ...]:
         """Return the passes for a target.
@@ -165,6 +169,9 @@ _INFERENCE = (
     Pass(keep_order, applies=_has(*CONVOLUTIONS, *FROM_LEVELS)),
 )
 
+# For engines that have their own ways to fold and to pack.
+_LEFT_OPEN = (*_FOR_ALL, Pass(drop_identities, applies=_has(*IDENTITIES)))
+
 # For every backend, those of users too: nothing runs a fused layer as it is.
 _OPEN = Pass(open_fused_layers, applies=has_fused_layers)
 
@@ -179,6 +186,8 @@ BACKENDS: dict[str, Backend] = {
     # Those of torch.compile. Only the first compiles kernels; the second has a GPU run what was launched once (CUDA
     # graphs), and the last two show where a network meets the compiler's limits.
     **{name: Backend(DEFAULT, name, _INFERENCE) for name in ("inductor", "cudagraphs", "aot_eager", "eager")},
+    # An engine for inference on processors.
+    "openvino": Backend(DEFAULT, "openvino", _LEFT_OPEN, freezing=True),
     # MXNet's own, for programs that name them: what they did is done by the kernels here.
     **dict.fromkeys(("MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE", "TensorRT"), Backend(_PLAIN)),
 }
@@ -190,6 +199,7 @@ def register_backend(
     *,
     compiler: Compiler | None = None,
     inference: Sequence[Pass | PassFunction] | None = None,
+    freezing: bool = False,
     override: bool = False,
 ) -> None:
     """Register a backend, which ``symbol.optimize_for(name)`` and ``bind(..., backend=name)`` use.
@@ -205,6 +215,12 @@ def register_backend(
         What compiles the result: the name of a backend of `torch.compile`, or a function as `torch.compile` takes it.
     inference
         What to run instead for inference without gradients; None: the same.
+    freezing
+        Whether the compiler is one for inference only, with parameters as constants: a function ``(module, data) ->
+        function``, which is given a `torch.nn.Module` that has them as buffers, and the tensors that it takes. What it
+        returns takes such tensors and returns the outputs, as a sequence. It is asked once for each combination of
+        shapes, and again when a parameter was written; training, and runs that may be differentiated, go in the
+        default mode.
     override
         Whether a backend of this name may be there already.
 
@@ -228,7 +244,10 @@ def register_backend(
         raise ParameterError(
             f"register_backend: there is a backend {name!r} already; set override=True to replace it"
         )
-    BACKENDS[name] = Backend(_read(passes), compiler, None if inference is None else _read(inference))
+    if freezing and compiler is None:
+        raise ParameterError("register_backend: freezing=True needs a compiler")
+    for_inference = None if inference is None else _read(inference)
+    BACKENDS[name] = Backend(_read(passes), compiler, for_inference, freezing)
     # What a replaced list made must not be found again.
     _made.clear()
 
