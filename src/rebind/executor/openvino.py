@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import logging
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,8 +48,7 @@ def compile_with_openvino(module: torch.nn.Module, data: Sequence[Tensor]) -> Ca
         if not tensor.is_cpu or tensor.dtype not in _TYPES:
             names = ", ".join(str(each).removeprefix("torch.") for each in _TYPES)
             raise RuntimeError(f"OpenVINO takes {names} on the CPU; got {tensor.dtype} on {tensor.device}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch's of its own exporter
+    with _quiet():
         exported = torch.export.export(module, tuple(data), strict=False)
         # What `openvino.convert_model` does, which also reports each conversion to its makers.
         frontend = openvino.frontend.FrontEndManager().load_by_framework("pytorch")
@@ -64,6 +65,27 @@ def compile_with_openvino(module: torch.nn.Module, data: Sequence[Tensor]) -> Ca
         "INFERENCE_NUM_THREADS": torch.get_num_threads(),
     }
     return _Request(_core().compile_model(model, "CPU", settings))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what PyTorch and OpenVINO say of each other's versions from the user, who can do nothing about it."""
+    root = logging.getLogger()
+    # Without a handler its first message would give the root logger one, before the program does.
+    handler = logging.NullHandler()
+    root.addHandler(handler)
+    root.addFilter(_is_not_of_decoder)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        root.removeFilter(_is_not_of_decoder)
+        root.removeHandler(handler)
+
+
+def _is_not_of_decoder(record: logging.LogRecord) -> bool:
+    return record.module != "fx_decoder"
 
 
 @functools.cache

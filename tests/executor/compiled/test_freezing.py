@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -226,9 +227,11 @@ def test_openvino_reports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     telemetry = pytest.importorskip("openvino_telemetry", reason="comes with OpenVINO, the extra 'openvino'")
     reported: list[Any] = []
     monkeypatch.setattr(telemetry.Telemetry, "__new__", lambda *args, **kwargs: reported.append(args))
+    handlers = list(logging.getLogger().handlers)
     exe = bound("dense", "openvino")
     exe.forward()
     assert is_frozen(exe) and not reported
+    assert logging.getLogger().handlers == handlers
 
 
 def test_types_that_openvino_would_narrow() -> None:
