@@ -174,9 +174,10 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     preparation: Preparation | None = None
     kept: tuple[Node, ...] = ()
     backend = backend_named(target.backend)
-    # Where gradients may be asked for, what depends on parameters alone is computed in each run.
-    inference = not (target.recorded or target.training or backend.freezing)
-    if inference and (parts := split(best, facts)) is not None:
+    # Where gradients may be asked for, what depends on parameters alone is computed in each run; a compiler to which
+    # they are constants computes it once by itself.
+    keeps = not (target.recorded or target.training or backend.freezing)
+    if keeps and (parts := split(best, facts)) is not None:
         preparation = _make_preparation(given, parts.kept, facts, target)
         best, facts, kept = parts.rest, parts.facts, parts.variables
     losses = tuple(losses_of(best, target))
@@ -190,10 +191,12 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
         compiler is not None and target.training and target.device.type == "cpu"
     ):  # where `channels_last` is for
         compiler = in_given_layout(compiler)
-    compiled = None if compiler is None else CompiledCode(code, compiler)
+    compiled: CompiledCode | None = None
     if compiler is not None and backend.freezing:
         compiled = frozen = FrozenCode(code, compiler, parameter_positions(given, best), draws)
         preparation = frozen.preparation
+    elif compiler is not None:
+        compiled = CompiledCode(code, compiler)
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )

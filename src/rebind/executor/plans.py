@@ -61,7 +61,9 @@ class Plans:
     facts
         Shapes and types, for the passes that use them; set before the first `get`.
     compiles
-        Whether runs that nobody watches use the backend's compiler, in inference at least.
+        Whether runs that nobody watches use the backend's compiler.
+    freezing
+        Whether that takes inference only.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class Plans:
         self.graph, self.device, self.groups = graph, device, dict(groups)
         self.backend = config.get("REBIND_BACKEND") if backend is None else backend
         chosen = backend_named(self.backend)
-        self.compiles, self._freezing = chosen.compiler is not None, chosen.freezing
+        self.compiles, self.freezing = chosen.compiler is not None, chosen.freezing
         self._uncompiled = "default" if self.compiles else self.backend
         self.facts = Facts()
         if recompute is None:
@@ -120,13 +122,12 @@ class Plans:
         (1, 3)
         """
         traced = compiled and self.compiles and not watched
-        if self._freezing and (is_train or recorded):
+        if self.freezing and (is_train or recorded):
             traced = False
         backend = "plain" if watched else self.backend if traced else self._uncompiled
         # Only where backward may follow; a compiler decides by itself, and a monitor is to see each node once.
         again = self.recompute if (recorded or is_train) and not (traced or watched) else "none"
-        found = backend_named(backend)
-        recorded = recorded or is_train or (found.inference is None and not found.freezing)
+        recorded = recorded or is_train or not backend_named(backend).has_inference
         key = (bool(is_train), backend, traced, recorded, again)
         plan = self._plans.get(key)
         if plan is None:
@@ -146,7 +147,7 @@ class Plans:
 
     def _has_other_shapes(self, target: Target) -> bool:
         """Return whether a pass for `target` uses shapes, and enough others of them were compiled for."""
-        if not (self._freezing or uses_shapes(self.graph, target)):
+        if not (self.freezing or uses_shapes(self.graph, target)):
             return False
         shapes = tuple(self.facts.shapes.get(Entry(node)) for node in self.graph.variables)
         known = _compiled_for.setdefault(self.graph, set())
@@ -201,11 +202,6 @@ class Plans:
     def is_small(self) -> bool:
         """Whether the graph computes little: see `rebind.executor.effort`."""
         return is_small(self.graph, self.facts)
-
-    @property
-    def compiles_training(self) -> bool:
-        """Whether the backend's compiler takes training, too."""
-        return self.compiles and not self._freezing
 
     @property
     def has_watched(self) -> bool:

@@ -103,7 +103,8 @@ class WholeRuns(Inspection):
         # Of a large network autograd's own time does not count, but memory does: code without it computes new gradients
         # beside the old ones, and keeps all that declared derivatives are given, of which some read little.
         is_small = self._plans.is_small and not self._arrays.has_large_gradients
-        return self._plans.get(is_train=True) if self._plans.compiles_training or is_small else None
+        compiles = self._plans.compiles and not self._plans.freezing
+        return self._plans.get(is_train=True) if compiles or is_small else None
 
     def _halves(self, plan: Plan) -> Halves | None:
         """Return a plan's forward and backward without autograd, where that goes."""

@@ -127,6 +127,15 @@ class Backend:
     inference: tuple[Pass, ...] | None = None
     freezing: bool = False
 
+    @property
+    def has_inference(self) -> bool:
+        """Whether inference that nothing is differentiated of is another thing than inference that is recorded.
+
+        >>> backend_named("default").has_inference, backend_named("plain").has_inference
+        (True, False)
+        """
+        return self.inference is not None or self.freezing
+
     def passes_for(self, target: Target) -> tuple[Pass, ...]:
         """Return the passes for a target.
 
