@@ -32,7 +32,7 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     >>> from rebind.graph import infer_shapes, infer_types
     >>> layer = mx.sym.Convolution(mx.sym.var("x"), kernel=(1, 1), num_filter=2, name="conv")
     >>> graph = mx.sym.relu(layer).graph
-    >>> facts = Facts.of(infer_shapes(graph, {"x": (1, 3, 4, 4)}), infer_types(graph, {"x": "float32"}))
+    >>> facts = Facts.of(infer_shapes(graph, {"x": (8, 3, 64, 64)}), infer_types(graph, {"x": "float32"}))
     >>> fused, _ = fuse_convolutions(graph, facts, Target())
     >>> [node.operator.name for node in fused.nodes if node.operator]
     ['_pack_filters', '_fused_convolution']
