@@ -31,8 +31,10 @@ PICTURE = ROOT / "docs" / "images" / "performance.svg"
 BEGIN, END = "<!-- made by python -m benchmarks.page: begin -->", "<!-- end -->"
 BUSY_MARK = "<!-- made by python -m benchmarks.page: beside other work -->"
 
+_ALL = tuple(
+    name for name, peer in PEERS.items() if not (peer.asked_for or peer.is_limit or "rebind" in name)
+)
 #: The ways to run rebind, and what each is measured against: the peers that need no preparation, or all.
-_ALL = tuple(name for name, peer in PEERS.items() if not (peer.asked_for or peer.is_limit or "rebind" in name))
 OWN: dict[str, tuple[str, ...]] = {
     "rebind": ("torch", "torch-channels-last", "mxnet"),
     "rebind-inductor": _ALL,
