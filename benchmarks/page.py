@@ -233,9 +233,16 @@ def _draw(rows: Sequence[Row], file: Path) -> None:
 
     matplotlib.rcParams.update({"svg.hashsalt": "rebind", "font.size": 8})
     columns = 3
-    lines = -(-len(rows) // columns)
+    lines = [rows[i : i + columns] for i in range(0, len(rows), columns)]
+    # In inches; each bar has its name beside it.
+    heights = [max(2.4, 0.6 + 0.18 * max(len(row.samples) for row in line)) for line in lines]
     figure, axes = pyplot.subplots(
-        lines, columns, figsize=(11, 2.4 * lines), layout="constrained", squeeze=False
+        len(lines),
+        columns,
+        figsize=(11, sum(heights)),
+        height_ratios=heights,
+        layout="constrained",
+        squeeze=False,
     )
     for axis in axes.flat[len(rows) :]:
         axis.set_axis_off()
