@@ -154,7 +154,7 @@ class FrozenCode(CompiledCode):
         The plan's.
     compiler
         A function ``(module, data) -> function``: it is given a module without parameters of its own, and the first
-        data, and returns a function of data that returns a sequence of tensors. Or the name of one that is known.
+        data, and returns a function of data that returns a sequence of tensors. Or the name of one: ``'openvino'``.
     positions
         Which of the inputs are parameters, in ascending order.
     draws
@@ -182,7 +182,7 @@ class FrozenCode(CompiledCode):
     ) -> None:
         super().__init__(code, compiler)
         self._draws = draws
-        function: Any = _BY_NAME.get(compiler, compiler) if isinstance(compiler, str) else compiler
+        function: Any = _BY_NAME[compiler] if isinstance(compiler, str) else compiler
 
         def freeze(*parameters: Tensor) -> tuple[_Frozen]:
             return (_Frozen(code, dict(zip(positions, parameters, strict=True)), draws, function),)

@@ -104,6 +104,16 @@ def equal(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray], **toleran
         )
 
 
+def equal_where_views_are_written(name: str, *executors: Any) -> None:
+    """What executors compute stays equal while views of an argument are written."""
+    views = [each.arg_dict[name][0:2] for each in executors]
+    for number in (1.0, 2.0):
+        for each, view in zip(executors, views, strict=True):
+            view[:] = number
+            each.forward()
+        equal(*map(state, executors))
+
+
 def is_compiled(executor: Any, is_train: bool = True) -> bool:
     return executor._plans.get(is_train).compiled is not None
 

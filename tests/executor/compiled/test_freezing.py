@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.executor.compiled.networks import CASES, S, all_cases, bound, equal, filled, heads, state
+from tests.executor.compiled.networks import (
+    CASES,
+    S,
+    all_cases,
+    bound,
+    equal,
+    equal_where_views_are_written,
+    filled,
+    heads,
+    state,
+)
 
 import rebind as mx
 from rebind.errors import ParameterError
@@ -125,13 +135,7 @@ def test_written_parameters_are_seen(backend: str, counts: Counts) -> None:
 
 
 def test_what_others_may_write_is_no_constant(backend: str, counts: Counts) -> None:
-    exe, plain = both("dense", backend)
-    views = [each.arg_dict["fc1_weight"][0:2] for each in (exe, plain)]
-    for number in (1.0, 2.0):
-        for each, view in zip((exe, plain), views, strict=True):
-            view[:] = number
-            each.forward()
-        equal(state(exe), state(plain))
+    equal_where_views_are_written("fc1_weight", *both("dense", backend))
     assert counts["compiled"] == 0
 
 
@@ -242,6 +246,9 @@ def test_types_that_openvino_would_narrow() -> None:
         assert exe.forward()[0].asnumpy().tolist() == [1, 1]
 
 
-def test_a_backend_that_freezes_needs_a_compiler() -> None:
-    with pytest.raises(ParameterError, match="freezing=True needs a compiler"):
-        register_backend("nothing", DEFAULT, freezing=True)
+@pytest.mark.parametrize("compiler", [None, "inductor"])
+def test_a_backend_that_freezes_needs_a_compiler(compiler: str | None) -> None:
+    with pytest.raises(
+        ParameterError, match=f"freezing=True needs a compiler that is a function; got {compiler!r}"
+    ):
+        register_backend("nothing", DEFAULT, compiler=compiler, freezing=True)

@@ -12,6 +12,7 @@ from tests.executor.compiled.networks import (
     all_cases,
     bound,
     equal,
+    equal_where_views_are_written,
     filled,
     heads,
     is_compiled,
@@ -93,12 +94,7 @@ def test_inference_whose_passes_use_shapes_is_compiled_for_two_of_them(
 
 def test_weights_that_others_may_write_are_not_folded() -> None:
     exe, plain = bound_normed(QUICK), bound_normed("plain")
-    views = [each.arg_dict["conv_weight"][0:2] for each in (exe, plain)]
-    for number in (1.0, 2.0):
-        for each, view in zip((exe, plain), views, strict=True):
-            view[:] = number
-            each.forward()
-        equal(state(exe), state(plain))
+    equal_where_views_are_written("conv_weight", exe, plain)
     assert is_compiled(exe, is_train=False)
 
 

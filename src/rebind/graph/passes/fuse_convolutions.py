@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ...ops.nn.inference_layers import FUSED_CONVOLUTION, PACK_FILTERS, TINY_CONVOLUTION, can_fuse
+from ...params import Params
 from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
@@ -46,10 +47,10 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     for node in reversed(graph.nodes):
         if isinstance(node, Application) and _fits(node, facts):
             if _is_tiny(node, facts):
-                instead[Entry(node)] = Entry(_tiny(node))
-                continue
-            end, fused = _fused(node, facts, users, added)
-            instead[end] = Entry(fused)
+                end, computed = Entry(node), _tiny(node)
+            else:
+                end, computed = _fused(node, facts, users, added)
+            instead[end] = Entry(computed)
     if not instead:
         return graph, facts
     graph, replaced = substitute(graph, instead)
@@ -82,9 +83,13 @@ def _is_tiny(node: Application, facts: Facts) -> bool:
     )
 
 
+def _windows(p: Params) -> dict[str, tuple[int, ...]]:
+    return {"stride": p.stride or (1, 1), "pad": p.pad or (0, 0)}
+
+
 def _tiny(node: Application) -> Application:
     p, op = node.params, TINY_CONVOLUTION
-    given = {"kernel": p.kernel, "stride": p.stride or (1, 1), "pad": p.pad or (0, 0), "no_bias": p.no_bias}
+    given = {**_windows(p), "kernel": p.kernel, "no_bias": p.no_bias}
     return Application(op, node.name, node.inputs, op.parse(given), {}, node.attributes)
 
 
@@ -108,12 +113,7 @@ def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> 
 
 def _call(node: Application, facts: Facts, addend: Entry | None, activation: FusedActivation) -> Application:
     p, (data, weight, *bias) = node.params, node.inputs
-    where = {
-        "stride": p.stride or (1, 1),
-        "pad": p.pad or (0, 0),
-        "dilate": p.dilate or (1, 1),
-        "num_group": p.num_group,
-    }
+    where = {**_windows(p), "dilate": p.dilate or (1, 1), "num_group": p.num_group}
     packed = Application(
         PACK_FILTERS,
         f"{node.name} packed",

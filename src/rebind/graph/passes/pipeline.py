@@ -253,8 +253,10 @@ def register_backend(
         raise ParameterError(
             f"register_backend: there is a backend {name!r} already; set override=True to replace it"
         )
-    if freezing and compiler is None:
-        raise ParameterError("register_backend: freezing=True needs a compiler")
+    if freezing and not callable(compiler):
+        raise ParameterError(
+            f"register_backend: freezing=True needs a compiler that is a function; got {compiler!r}"
+        )
     for_inference = None if inference is None else _read(inference)
     BACKENDS[name] = Backend(_read(passes), compiler, for_inference, freezing)
     # What a replaced list made must not be found again.
