@@ -1,11 +1,11 @@
-"""How many threads compute a graph."""
+"""How many threads compute a graph, and how much memory its results take."""
 
 import pytest
 import torch
 
 import rebind as mx
-from rebind.executor.effort import is_small, multiply_adds
-from rebind.graph import Facts, infer_shapes
+from rebind.executor.effort import has_small_results, is_small, multiply_adds
+from rebind.graph import Facts, infer_shapes, infer_types
 
 X = mx.sym.var("x")
 
@@ -75,3 +75,20 @@ def test_a_small_graph_is_computed_by_one_thread(units, expected):
 
 def test_a_graph_without_known_shapes_is_not_small():
     assert not is_small(mx.sym.tanh(X).graph, Facts())
+    assert not has_small_results(mx.sym.tanh(X).graph, Facts())
+
+
+@pytest.mark.parametrize(
+    ("symbol", "rows", "dtype", "expected"),
+    [
+        (mx.sym.tanh(X), 2048, "float32", True),
+        (mx.sym.tanh(X), 2049, "float32", False),
+        (mx.sym.tanh(X), 2048, "float64", False),
+        (mx.sym.tanh(mx.sym.tanh(X)), 2048, "float32", False),  # of two results
+        (mx.sym.sum(X), 10**6, "float32", True),  # whatever it reads
+    ],
+)
+def test_small_results_take_8_megabytes_together(symbol, rows, dtype, expected):
+    graph = symbol.graph
+    facts = Facts.of(infer_shapes(graph, {"x": (rows, 1024)}), infer_types(graph, {"x": dtype}))
+    assert has_small_results(graph, facts) == expected

@@ -21,8 +21,8 @@ S = mx.sym
 X = S.var("data")
 
 
-def layers(act_type: str = "relu", **settings: Any) -> Any:
-    net = S.FullyConnected(X, num_hidden=6, name="fc1", **settings)
+def layers(act_type: str = "relu", units: int = 6, **settings: Any) -> Any:
+    net = S.FullyConnected(X, num_hidden=units, name="fc1", **settings)
     net = S.FullyConnected(S.Activation(net, act_type=act_type), num_hidden=3, name="fc2", **settings)
     return S.SoftmaxOutput(S.Flatten(net), name="softmax")
 
@@ -80,6 +80,7 @@ NETWORKS: dict[str, Callable[[], Any]] = {
     **{act: lambda act=act: layers(act) for act in ("relu", "sigmoid", "tanh", "softrelu")},
     "no bias": lambda: layers(no_bias=True),
     "time steps": lambda: layers(flatten=False),
+    "several threads": lambda: layers(units=600),
     "residual": residual,
     "two losses": two_losses,
     "sums": sums,
@@ -88,7 +89,7 @@ NETWORKS: dict[str, Callable[[], Any]] = {
     "factors": factors,
     "unused": unused,
 }
-SHAPES = {"time steps": (5, 2, 4)}
+SHAPES = {"time steps": (5, 2, 4), "several threads": (200, 100)}
 networks = pytest.mark.parametrize("name", NETWORKS)
 
 

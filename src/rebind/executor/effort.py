@@ -1,15 +1,19 @@
-"""How much a graph computes, and whether one thread does that as fast as several: see `rebind.threads`."""
+"""How much a graph computes, and how much memory its results take: what is little goes other ways than what is much."""
 
 from __future__ import annotations
+
+import torch
 
 from ..graph import Entry, Facts, Graph
 from ..shapes import is_known, size
 
-__all__ = ["is_small", "multiply_adds"]
+__all__ = ["has_small_results", "is_small", "multiply_adds"]
 
 #: Multiply-adds of a forward run from which on several threads are quicker: measured with two on networks of fully
 #: connected layers, whose steps took as long with one (3 million), 1.1 (7), 1.2 (15 to 45) and 1.5 times as long (150).
 _SMALL = 10_000_000
+#: Bytes of all results of a forward run up to which each may be kept until the end of backward.
+_SMALL_RESULTS = 8 * 2**20
 
 
 def multiply_adds(graph: Graph, facts: Facts) -> int | None:
@@ -41,7 +45,7 @@ def multiply_adds(graph: Graph, facts: Facts) -> int | None:
 
 
 def is_small(graph: Graph, facts: Facts) -> bool:
-    """Whether one thread runs a graph at least as fast as several.
+    """Whether one thread runs a graph at least as fast as several; see `rebind.threads`.
 
     >>> import rebind as mx
     >>> is_small(mx.sym.var("x").graph, Facts())
@@ -49,3 +53,24 @@ def is_small(graph: Graph, facts: Facts) -> bool:
     """
     found = multiply_adds(graph, facts)
     return found is not None and found <= _SMALL
+
+
+def has_small_results(graph: Graph, facts: Facts) -> bool:
+    """Whether the results of all operators take little memory together.
+
+    >>> import rebind as mx
+    >>> from rebind.graph import infer_shapes
+    >>> graph = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=1000).graph
+    >>> [has_small_results(graph, Facts.of(infer_shapes(graph, {"x": (n, 10)}))) for n in (100, 10000)]
+    [True, False]
+    """
+    total = 0
+    for node in graph.nodes:
+        if node.operator is None:
+            continue
+        for i in range(len(node.output_names)):
+            shape = facts.shapes.get(Entry(node, i))
+            if shape is None or not is_known(shape):
+                return False
+            total += size(shape) * facts.types.get(Entry(node, i), torch.float32).itemsize
+    return total <= _SMALL_RESULTS

@@ -1,9 +1,9 @@
-"""Forward and backward of a small network as straight-line code, by its operators' own derivatives, without autograd.
+"""Forward and backward of a network as straight-line code, by its operators' own derivatives, without autograd.
 
 What autograd adds to an operator, when it records it and when it runs it backward, is more than a small operator
-takes: of a step of a perceptron of three layers a fifth. Where each operator on the way from a loss to a parameter
-declares its derivatives (`Operator.derivative`), backward is calls of these behind the calls of forward, with the same
-numbers.
+takes: of a step of a small perceptron of three layers a fifth, of one that takes 3 ms a twentieth. Where each operator
+on the way from a loss to a parameter declares its derivatives (`Operator.derivative`), backward is calls of these
+behind the calls of forward, with the same numbers.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ..graph.passes import backend_named, uses_shapes
 from ..threads import OneThread
 from .compiling import obstacle
 from .control_flow import Kernels
-from .effort import is_small
+from .effort import has_small_results, is_small
 from .lower import Plan, lower
 from .recompute import has_marks
 
@@ -202,6 +202,11 @@ class Plans:
     def is_small(self) -> bool:
         """Whether the graph computes little: see `rebind.executor.effort`."""
         return is_small(self.graph, self.facts)
+
+    @functools.cached_property
+    def has_small_results(self) -> bool:
+        """Whether the results of the graph's operators take little memory together."""
+        return has_small_results(self.graph, self.facts)
 
     @property
     def has_watched(self) -> bool:

@@ -40,8 +40,9 @@ class WholeRuns(Inspection):
     def forward_before_backward(self) -> list[NDArray]:
         """Run forward in training mode, where `backward` is the next call and nothing is written in between.
 
-        Outputs and gradients are then computed together, in compiled code or, for small networks, in code without
-        autograd, unless an output needs a head gradient; `backward` puts them into their arrays.
+        Outputs and gradients are then computed together, in compiled code or, where all operators declare their
+        derivatives, in code without autograd, unless an output needs a head gradient; `backward` puts them into their
+        arrays.
 
         >>> import rebind as mx
         >>> exe = mx.sym.MakeLoss(mx.sym.var("x") ** 2).simple_bind(mx.cpu(), x=(1,))
@@ -97,19 +98,24 @@ class WholeRuns(Inspection):
             update.steps[plan.compiled] = None
 
     def _plan_of_whole_steps(self) -> Plan | None:
-        """Return the plan for training if it is compiled, or the network small, and nobody watches."""
+        """Return the plan for training if it is compiled, or may go without autograd, and nobody watches."""
         if self._handles is None or self._monitor is not None:
             return None
-        # Of a large network autograd's own time does not count, but memory does: code without it computes new gradients
-        # beside the old ones, and keeps all that declared derivatives are given, of which some read little.
-        is_small = self._plans.is_small and not self._arrays.has_large_gradients
         compiles = self._plans.compiles and not self._plans.freezing
-        return self._plans.get(is_train=True) if compiles or is_small else None
+        return self._plans.get(is_train=True) if compiles or self._may_be_explicit() else None
+
+    def _may_be_explicit(self) -> bool:
+        """Whether memory allows for code without autograd.
+
+        It computes new gradients beside the old ones, and keeps all that declared derivatives are given, of which some
+        read little. Of networks for which that is much, autograd's own time does not count.
+        """
+        return self._plans.has_small_results and not self._arrays.has_large_gradients
 
     def _halves(self, plan: Plan) -> Halves | None:
         """Return a plan's forward and backward without autograd, where that goes."""
         wanted = self._arrays.wanted_positions
-        if wanted is None or not self._plans.is_small or self._arrays.has_large_gradients:
+        if wanted is None or not self._may_be_explicit():
             return None
         return plan.halves[wanted] if wanted in plan.halves else two_halves(plan, wanted)
 

@@ -192,6 +192,8 @@ class EvalMetric(Generic[Sum]):
         self.global_num_inst = add(self.global_num_inst, count)
 
     def _join(self, total: Sum | float, more: Sum | float) -> Sum | float:
+        if type(self).merge is EvalMetric.merge:  # of most metrics, in each batch
+            return add(total, more)  # type: ignore[arg-type, return-value]  # as in `merge`
         # An empty sum has no type yet: 0.0 + int64 would make a float32 tensor, which miscounts above 2**24.
         if is_empty(total):
             return more
