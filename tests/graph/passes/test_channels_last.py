@@ -55,6 +55,27 @@ NETWORKS = {
     "numbers": (conv(X, "a") * 2 + 1) / 3 - 0.5,
     "prelu": mx.sym.LeakyReLU(conv(X, "a"), act_type="prelu", name="p"),
     "used twice": mx.sym.exp(conv(X, "a")) + mx.sym.tanh(conv(X, "b")),
+    "group norm": mx.sym.GroupNorm(conv(X, "a"), num_groups=2, name="g"),
+    "group norm of many": mx.sym.GroupNorm(conv(X, "a", 16), num_groups=2, name="g"),
+    "one deconvolution": mx.sym.Deconvolution(X, kernel=(4, 4), stride=(2, 2), pad=(1, 1), num_filter=3, name="d"),
+    "upsampling thrice": conv(mx.sym.UpSampling(conv(X, "a"), scale=3, sample_type="nearest"), "b"),
+    "upsampling of two": mx.sym.UpSampling(
+        conv(X, "a"), mx.sym.Pooling(conv(X, "b"), global_pool=True, pool_type="max"),
+        scale=2, sample_type="nearest", num_args=2,
+    ),
+    "bilinear": mx.sym.UpSampling(conv(X, "a"), scale=2, sample_type="bilinear", num_filter=4, num_args=2, name="u"),
+    **{
+        f"function {i}": act(conv(mx.sym.sigmoid(conv(X, "a")), "b"))
+        for i, act in enumerate((
+            lambda x: mx.sym.add_n(x, X, x), mx.sym.BlockGrad, mx.sym.identity, lambda x: -x, mx.sym.exp, mx.sym.square,
+            mx.sym.abs, mx.sym.hard_sigmoid, mx.sym.softsign, lambda x: mx.sym.sqrt(mx.sym.abs(x) + 1),
+            lambda x: mx.sym.log(mx.sym.abs(x) + 1), lambda x: mx.sym.maximum(x, X), lambda x: mx.sym.minimum(x, X),
+            lambda x: mx.sym.maximum(x, 0.1), lambda x: mx.sym.minimum(x, 0.1), lambda x: 1 - x,
+            lambda x: 1 / (x * x + 1), lambda x: x**2, lambda x: mx.sym.broadcast_maximum(x, mx.sym.var("one", shape=(1, 4, 1, 1))),
+            lambda x: mx.sym.broadcast_minimum(x, mx.sym.var("one", shape=(1, 4, 1, 1))),
+            lambda x: mx.sym.Cast(x, dtype="float32"),
+        ))
+    },
     "layer norm": mx.sym.LayerNorm(conv(X, "a"), name="l"),
     "instance norm": mx.sym.InstanceNorm(conv(X, "a"), name="i"),
     **{

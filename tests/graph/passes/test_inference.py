@@ -205,14 +205,15 @@ NETWORKS = {
     ),
     "layer-used-twice": Network(
         (lambda y: norm(y, "n") + mx.sym.exp(y))(conv(X, "a")),
-        f"{CONV} BatchNorm {ORDER} exp elemwise_add {ORDER}", PACK,
+        f"{CONV} BatchNorm exp elemwise_add {ORDER}", PACK,
     ),
     "statistics-shown": Network(
         norm(conv(X, "a"), "n", output_mean_var=True), f"{CONV} BatchNorm {ORDER} {ORDER} {ORDER}", PACK
     ),
     "computed-weight": Network(conv(X, "a", weight=mx.sym.var("w") * 2), "_mul_scalar Convolution"),
     "transposed": Network(
-        norm(mx.sym.Deconvolution(X, kernel=(2, 2), num_filter=3, name="a"), "n"), "Deconvolution BatchNorm"
+        norm(mx.sym.Deconvolution(X, kernel=(2, 2), num_filter=3, name="a"), "n"),
+        f"_channels_last Deconvolution BatchNorm {ORDER}",
     ),
     # What depends on no array.
     "positions": Network(

@@ -13,14 +13,14 @@ from ...ops import find
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
 
-__all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "channels_last"]
+__all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "TRANSPOSED", "channels_last"]
 
 #: The layout of filters with their channels last.
 CHANNELS_LAST = "OHWI"
 
 #: The operators that are.
 CONVOLUTIONS = ("Convolution", "Convolution_v1")
-
+TRANSPOSED = "Deconvolution"
 
 #: The types, by the kind of device: on the CPU those for which it was measured to be quicker; on GPUs those whose
 #: kernels, as cuDNN documents them, take images so and turn others. float32 is left to PyTorch's default there.
@@ -28,7 +28,7 @@ _TYPES = {"cpu": (torch.float32, torch.bfloat16), "cuda": (torch.float16, torch.
 
 
 def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
-    """Give convolutions in two dimensions data and filters with their channels last in memory.
+    """Give convolutions in two dimensions data and filters with their channels last in memory; transposed ones data.
 
     Their results are so, too, and those of what follows: pooling, normalizing and activating are several times as quick
     where the channels lie together. `keep_order` puts arrays in order where it must be. Where data are so already,
@@ -52,9 +52,11 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
         if not isinstance(node, Application) or not _fits(node, facts, types):
             return None
         data, weight, *bias = inputs
-        filters[weight] += 1
-        # Filters of one element have one order only.
-        turned = (data, weight) if prod(node.params.kernel) > 1 else (data,)
+        turned = [data]
+        if node.operator.name in CONVOLUTIONS:  # oneDNN takes those of a transposed one in any order
+            filters[weight] += 1
+            if prod(node.params.kernel) > 1:  # filters of one element have one order only
+                turned.append(weight)
         for entry in turned:
             if entry not in made:
                 made[entry] = Entry(
@@ -73,7 +75,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
 
 def _fits(node: Application, facts: Facts, types: Collection[torch.dtype]) -> bool:
     return (
-        node.operator.name in CONVOLUTIONS
+        node.operator.name in (*CONVOLUTIONS, TRANSPOSED)
         and len(node.params.kernel) == 2
         and node.params.layout in (None, "NCHW")
         and facts.types.get(Entry(node)) in types

@@ -14,12 +14,16 @@ __all__ = ["keep_order"]
 # What takes arrays in any order of memory, and gives its result in that of its inputs.
 _TAKE_ANY = frozenset(
     {
-        FUSED_CONVOLUTION.name, INT8_CONVOLUTION.name, "Activation", "BatchNorm", "Concat", "Convolution",
-        "Convolution_v1", "Dropout", "LeakyReLU", "Pooling", "_channels_last", "_contrib_dequantize",
-        "_contrib_quantize_v2", "_contrib_quantized_act", "_contrib_quantized_concat", "_contrib_quantized_pooling",
-        "_div_scalar", "_minus_scalar", "_mul_scalar", "_plus_scalar", "amp_cast", "broadcast_add", "broadcast_div",
-        "broadcast_mul", "broadcast_sub", "clip", "elemwise_add", "elemwise_div", "elemwise_mul", "elemwise_sub",
-        "relu", "sigmoid", "tanh",
+        FUSED_CONVOLUTION.name, INT8_CONVOLUTION.name, "Activation", "BatchNorm", "BlockGrad", "Cast",
+        "Concat", "Convolution", "Convolution_v1", "Deconvolution", "Dropout", "GroupNorm", "InstanceNorm",
+        "LeakyReLU", "Pooling", "UpSampling", "_channels_last", "_contrib_dequantize", "_contrib_quantize_v2",
+        "_contrib_quantized_act", "_contrib_quantized_concat", "_contrib_quantized_pooling", "_copy",
+        "_div_scalar", "_maximum", "_maximum_scalar", "_minimum", "_minimum_scalar", "_minus_scalar",
+        "_mul_scalar", "_plus_scalar", "_power_scalar", "_rdiv_scalar", "_rminus_scalar", "abs", "add_n",
+        "amp_cast", "broadcast_add", "broadcast_div", "broadcast_maximum", "broadcast_minimum",
+        "broadcast_mul", "broadcast_sub", "clip", "elemwise_add", "elemwise_div", "elemwise_mul",
+        "elemwise_sub", "exp", "hard_sigmoid", "log", "negative", "relu", "sigmoid", "softsign", "sqrt",
+        "square", "tanh",
     }
 )  # fmt: skip
 _SOURCES = ("_channels_last", FUSED_CONVOLUTION.name, INT8_CONVOLUTION.name)

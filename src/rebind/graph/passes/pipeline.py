@@ -21,6 +21,7 @@ In inference, where no gradients are asked for, there are others in place of the
 `keep_constants`     what depends on no array is computed once
 `fuse_levels`        layers between levels of 8 bits are computed in whole numbers (uses shapes)
 `fuse_convolutions`  convolution, sum and activation become one call, with packed weights (uses shapes)
+`channels_last`      what transposed convolutions take, and give, has its channels last in memory
 ===================  ==================================================================================
 
 Results are cached as long as the graph that they were given, for each target. Passes that use no shapes run once
@@ -40,7 +41,7 @@ from ...errors import NameLookupError, ParameterError, near_names
 from ..facts import Facts, Target
 from ..fused_layers import FROM_LEVELS
 from ..graph import Entry, Graph, check
-from .channels_last import CONVOLUTIONS, channels_last
+from .channels_last import CONVOLUTIONS, TRANSPOSED, channels_last
 from .drop_identities import IDENTITIES, drop_identities
 from .fill_sizes import fill_sizes, has_open_sizes
 from .fold_batch_norm import fold_batch_norm
@@ -140,7 +141,7 @@ class Backend:
         """Return the passes for a target.
 
         >>> names = [each.name for each in backend_named("inductor").passes_for(Target(recorded=False))]
-        >>> "fold_batch_norm" in names, "channels_last" in names
+        >>> "fold_batch_norm" in names, "pool_first" in names
         (True, False)
         """
         return self.passes if self.inference is None or target.recorded or target.training else self.inference
@@ -162,8 +163,8 @@ _FOR_ALL: tuple[Pass, ...] = (
 DEFAULT: tuple[Pass, ...] = (
     *_FOR_ALL,
     Pass(pool_first, applies=_has("Pooling")),
-    Pass(channels_last, applies=_has(*CONVOLUTIONS)),
-    Pass(keep_order, applies=_has(*CONVOLUTIONS)),
+    Pass(channels_last, applies=_has(*CONVOLUTIONS, TRANSPOSED)),
+    Pass(keep_order, applies=_has(*CONVOLUTIONS, TRANSPOSED)),
 )
 
 _INFERENCE = (
@@ -175,7 +176,8 @@ _INFERENCE = (
     Pass(keep_constants, applies=has_constants),
     Pass(fuse_levels, uses_shapes=True, applies=_has(*FROM_LEVELS)),
     Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS)),
-    Pass(keep_order, applies=_has(*CONVOLUTIONS, *FROM_LEVELS)),
+    Pass(channels_last, applies=_has(TRANSPOSED)),
+    Pass(keep_order, applies=_has(*CONVOLUTIONS, TRANSPOSED, *FROM_LEVELS)),
 )
 
 # For engines that have their own ways to fold and to pack.
