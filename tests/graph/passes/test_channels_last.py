@@ -71,7 +71,8 @@ NETWORKS = {
             mx.sym.abs, mx.sym.hard_sigmoid, mx.sym.softsign, lambda x: mx.sym.sqrt(mx.sym.abs(x) + 1),
             lambda x: mx.sym.log(mx.sym.abs(x) + 1), lambda x: mx.sym.maximum(x, X), lambda x: mx.sym.minimum(x, X),
             lambda x: mx.sym.maximum(x, 0.1), lambda x: mx.sym.minimum(x, 0.1), lambda x: 1 - x,
-            lambda x: 1 / (x * x + 1), lambda x: x**2, lambda x: mx.sym.broadcast_maximum(x, mx.sym.var("one", shape=(1, 4, 1, 1))),
+            lambda x: 1 / (x * x + 1), lambda x: x**2,
+            lambda x: mx.sym.broadcast_maximum(x, mx.sym.var("one", shape=(1, 4, 1, 1))),
             lambda x: mx.sym.broadcast_minimum(x, mx.sym.var("one", shape=(1, 4, 1, 1))),
             lambda x: mx.sym.Cast(x, dtype="float32"),
         ))

@@ -81,7 +81,12 @@ def _convolution(
     if last:
         # Views: in memory they stay channels last, for which torch has kernels of its own.
         data, weight = to_channels_first(data), to_channels_first(weight)
-    if len(kernel) == 2 and kernel[1] >= _WIDE and num_group == 1 and _span_the_width(data, kernel, pad, dilate):
+    if (
+        len(kernel) == 2
+        and kernel[1] >= _WIDE
+        and num_group == 1
+        and _span_the_width(data, kernel, pad, dilate)
+    ):
         data, weight = _width_in_channels(data), _width_in_channels(weight)
     out = _CONVOLUTIONS[len(kernel)](data, weight, bias, stride or 1, pad or 0, dilate or 1, num_group)
     return to_channels_last(out) if last else out
