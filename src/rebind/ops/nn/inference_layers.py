@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...params import Params
+from .._onednn import onednn_has
 from .._types import NumericType
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
 
@@ -25,7 +26,6 @@ __all__ = [
     "TINY_CONVOLUTION",
     "can_fuse",
     "lie_alike",
-    "onednn_has",
 ]
 
 Ints: TypeAlias = tuple[int, ...]
@@ -33,16 +33,6 @@ Ints: TypeAlias = tuple[int, ...]
 # Where the functions of `torch.nn.functional` are from, which has no name for this one; its type is not declared.
 _functions: Any = torch._C._nn
 _by_product = _functions.thnn_conv2d
-
-
-def onednn_has(functions: Any, name: str) -> bool:
-    """Whether oneDNN is here and is not switched off, and PyTorch has a function of it.
-
-    >>> onednn_has(torch.ops.mkldnn, "no_such_function")
-    False
-    """
-    backend = torch.backends.mkldnn
-    return bool(backend.is_available() and backend.enabled and hasattr(functions, name))
 
 
 def can_fuse(dtype: torch.dtype | None) -> bool:

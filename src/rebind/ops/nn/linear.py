@@ -16,8 +16,12 @@ from ...shapes import Shape
 from .._reading import can_read
 from .._types import NumericType
 from ..spec import Shapes, Types, operator
+from .large_products import LARGE, gradient_of_rows, gradient_of_weight, linear
 
 __all__ = ["embedding", "fully_connected"]
+
+#: As `Tensor.view`, for a tensor that nobody else has.
+_unsafe_view = torch.ops.aten._unsafe_view.default
 
 
 @operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias, owns_output=True)
@@ -56,7 +60,13 @@ def fully_connected(
     # F.linear takes any number of rows; here the parameter and the weight must agree.
     if weight.shape[0] != num_hidden:
         raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
-    return F.linear(as_rows(data) if flatten and data.dim() != 2 else data, weight, bias)
+    rows = as_rows(data) if flatten and data.dim() != 2 else data
+    multiply = F.linear if weight.numel() < LARGE else linear
+    if rows.dim() < 3:
+        return multiply(rows, weight, bias)
+    out, shape = multiply(_matrix(rows), weight, bias), (*rows.shape[:-1], num_hidden)
+    # What comes next may write over it, and of what is written into a view autograd copies the gradients.
+    return _unsafe_view(out, shape) if torch.is_grad_enabled() else out.view(shape)
 
 
 def as_rows(data: Tensor) -> Tensor:
@@ -68,7 +78,8 @@ def as_rows(data: Tensor) -> Tensor:
 def _(
     p: Params, head_grad: Tensor, output: Tensor, data: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
-    found = (head_grad if head_grad.dim() == 2 else _matrix(head_grad)).mm(weight)
+    matrix = head_grad if head_grad.dim() == 2 else _matrix(head_grad)
+    found = matrix.mm(weight) if weight.numel() < LARGE else gradient_of_rows(matrix, weight)
     return found if data.dim() == 2 else found.view(data.shape)
 
 
@@ -77,7 +88,8 @@ def _(
     p: Params, head_grad: Tensor, output: Tensor, data: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     rows = data if data.dim() == 2 else as_rows(data) if p.flatten else _matrix(data)
-    return (head_grad if head_grad.dim() == 2 else _matrix(head_grad)).t().mm(rows)
+    matrix = head_grad if head_grad.dim() == 2 else _matrix(head_grad)
+    return matrix.t().mm(rows) if weight.numel() < LARGE else gradient_of_weight(matrix, rows)
 
 
 @fully_connected.derivative("bias")
@@ -116,7 +128,7 @@ def joint_fully_connected(
     *data, weight = inputs if no_bias else inputs[:-1]
     # One product of all rows is faster than one for each array.
     rows = [as_rows(each) for each in data]
-    out = F.linear(torch.cat(rows), weight, None if no_bias else inputs[-1])
+    out = linear(torch.cat(rows), weight, None if no_bias else inputs[-1])
     return out.split([each.shape[0] for each in rows])
 
 

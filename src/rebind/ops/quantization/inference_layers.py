@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from ...params import Params
+from .._onednn import onednn_has
 from .._types import NumericType
-from ..nn.inference_layers import onednn_has
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
 from ._levels import (
     FINE,
