@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow gpu soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-int8 bench-operators bench-instructions golden parity clean
+.PHONY: help demo test check pytest slow gpu soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-instructions golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -69,6 +69,9 @@ bench-gpu: $(READY) ## time networks on a GPU, in float32 and bfloat16, beside P
 bench-int8: $(READY) ## time networks in 8 bits beside float32 and MXNet; ORACLE=a Python with MXNet 1.9.1
 	@test -n "$(ORACLE)" || { echo "make bench-int8: set ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }
 	$(BIN)/python -m benchmarks.int8 --mxnet "$(ORACLE)" $(ARGS)
+
+bench-kinds: $(READY) ## time small networks of many kinds beside PyTorch eager
+	$(BIN)/python -m benchmarks.kinds $(ARGS)
 
 bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own, or beside MXNet's with ORACLE=its Python
 	$(BIN)/python -m $(if $(ORACLE),benchmarks.operators_mxnet --mxnet "$(ORACLE)",benchmarks.operators) $(ARGS)

@@ -12,6 +12,8 @@ import pytest
 import torch
 from benchmarks import engines, fit, instructions
 from benchmarks.__main__ import main
+from benchmarks.kinds import CLOSE, Twins
+from benchmarks.kinds_networks import KINDS
 from benchmarks.operator_samples import LARGE, samples
 from benchmarks.operator_worker import as_json, sample_of
 from benchmarks.peers import PEERS, Peer
@@ -50,6 +52,26 @@ def test_the_benchmark_of_gpus_runs_and_without_one_says_so(tmp_path: Path) -> N
     if not torch.cuda.is_available():
         refused = python("-m", "benchmarks.gpu", *chosen)
         assert refused.returncode == 2 and "needs a CUDA device" in refused.stderr
+
+
+def test_networks_of_many_kinds_agree() -> None:
+    different = {
+        (name, training): found
+        for name, kind in KINDS.items()
+        for training in (True, False)
+        if kind.name != "alexnet"  # half a gigabyte of weights
+        and (found := Twins(kind, training).difference()) > CLOSE
+    }
+    assert not different
+
+
+def test_the_benchmark_of_kinds_runs(tmp_path: Path) -> None:
+    file = tmp_path / "samples.json"
+    ended = python("-m", "benchmarks.kinds", "--kinds", "digits", "--rounds", "2", "--json", str(file))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    kinds = json.loads(file.read_text())["kinds"]
+    engines = {"rebind", "torch", "torch-channels-last"}
+    assert all(set(kinds["digits"][mode]) == engines for mode in ("training", "inference"))
 
 
 @pytest.mark.parametrize(("peer", "unknown"), [("torch", "rebind"), ("rebind", "benchmarks.peers_torch")])

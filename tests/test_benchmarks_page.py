@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.int8_table import INT8_MARK, int8_section
+from benchmarks.kinds_table import KINDS_MARK, kinds_section
 from benchmarks.page import (
     BEGIN,
     BUSY_MARK,
@@ -30,6 +31,7 @@ def test_the_page_is_made_of_the_samples() -> None:
     assert with_section(page, section(*read(sorted(RESULTS.glob("*.json"))))) == page
     assert with_section(page, busy_section(*read(sorted(RESULTS.glob("busy/*.json")))), BUSY_MARK) == page
     assert with_section(page, int8_section(sorted(RESULTS.glob("int8/*.json"))), INT8_MARK) == page
+    assert with_section(page, kinds_section(sorted(RESULTS.glob("kinds/*.json"))), KINDS_MARK) == page
 
 
 def test_what_other_work_costs_is_said_for_each_load_and_engine() -> None:

@@ -15,7 +15,7 @@ from ...params import Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
 from .layout import channels_last, complaint, lowest, split, to_channels_first, to_channels_last
-from .window_slices import largest, suits, total
+from .window_slices import largest, suits, suits_maximum, total
 
 __all__ = ["pooling", "pooling_v1"]
 
@@ -152,9 +152,9 @@ def _windows(
 ) -> Tensor:
     pad, beyond, direct = extent
     axes, ceil = len(kernel), direct and bool(beyond)
-    if suits(data, kernel, stride) and pool_type == "max":
-        return largest(_padded(data, extent, lowest(data.dtype)), kernel, stride)
     if pool_type == "max":
+        if suits_maximum(data, kernel, stride):
+            return largest(_padded(data, extent, lowest(data.dtype)), kernel, stride)
         if not direct:
             # The lowest value: padding never is the maximum.
             data, pad = _padded(data, extent, lowest(data.dtype)), (0,) * axes

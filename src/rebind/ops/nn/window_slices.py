@@ -17,7 +17,7 @@ from torch import Tensor
 from ...shapes import Shape
 from .._reading import can_read
 
-__all__ = ["largest", "spread", "suits", "total"]
+__all__ = ["largest", "spread", "suits", "suits_maximum", "total"]
 
 _LEAST_ELEMENTS = 1 << 12  # below, several calls cost more than one walk
 
@@ -32,8 +32,26 @@ def suits(data: Tensor, kernel: Shape, stride: Shape) -> bool:
         return False
     if not (can_read(data) and data.is_contiguous()) or min(data.shape[2:]) < 1:
         return False
-    differentiated = torch.is_grad_enabled() and data.requires_grad
-    return not differentiated or all(k <= s for k, s in zip(kernel, stride, strict=True))
+    return not _is_differentiated(data) or all(k <= s for k, s in zip(kernel, stride, strict=True))
+
+
+def suits_maximum(data: Tensor, kernel: Shape, stride: Shape) -> bool:
+    """Return whether this is the quicker way to a maximum, of which torch has forms of its own for one axis and three.
+
+    >>> (
+    ...     suits_maximum(torch.ones(1, 1, 64, 64), (2, 2), (2, 2)),
+    ...     suits_maximum(torch.ones(1, 1, 4096), (2,), (2,)),
+    ... )
+    (True, False)
+    """
+    if not suits(data, kernel, stride):
+        return False
+    # Torch's takes 0.3 to 0.7 of the time for one axis in inference, and for three axes, backward included, 0.6 to 0.9.
+    return len(kernel) == 2 or (len(kernel) == 1) == _is_differentiated(data)
+
+
+def _is_differentiated(data: Tensor) -> bool:
+    return torch.is_grad_enabled() and data.requires_grad
 
 
 def largest(data: Tensor, kernel: Shape, stride: Shape) -> Tensor:
