@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -37,13 +38,14 @@ def compile_with_openvino(module: torch.nn.Module, data: Sequence[Tensor]) -> Ca
     RuntimeError
         For a network that it cannot take.
     """
-    try:
-        import openvino.frontend
-        from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "this needs OpenVINO, which the extra 'openvino' brings: pip install 'rebind[openvino]'"
-        ) from None
+    with _unreported():
+        try:
+            import openvino.frontend
+            from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                "this needs OpenVINO, which the extra 'openvino' brings: pip install 'rebind[openvino]'"
+            ) from None
     for tensor in (*data, *module.buffers()):
         if not tensor.is_cpu or tensor.dtype not in _TYPES:
             names = ", ".join(str(each).removeprefix("torch.") for each in _TYPES)
@@ -65,6 +67,21 @@ def compile_with_openvino(module: torch.nn.Module, data: Sequence[Tensor]) -> Ca
         "INFERENCE_NUM_THREADS": torch.get_num_threads(),
     }
     return _Request(_core().compile_model(model, "CPU", settings))
+
+
+@contextlib.contextmanager
+def _unreported() -> Iterator[None]:
+    """Import OpenVINO as where its telemetry is not installed: otherwise the import itself is reported to its makers."""
+    telemetry = "openvino_telemetry"
+    before = sys.modules.get(telemetry)
+    sys.modules[telemetry] = None  # type: ignore[assignment]  # Python's own way to say that there is no such module
+    try:
+        yield
+    finally:
+        if before is None:
+            sys.modules.pop(telemetry, None)
+        else:
+            sys.modules[telemetry] = before
 
 
 @contextlib.contextmanager
