@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
@@ -183,6 +184,30 @@ def test_arrays_stay_and_nothing_is_compiled_anew_for_other_rates(joined: list[s
         assert array is weights[name] and array.tensor.data_ptr() == memory[name]
 
 
+def test_changed_settings_count(joined: list[str]) -> None:
+    results = []
+    for backend in ("default", QUICK):
+        trained = module(backend)
+        fit(trained)
+        trained.optimizers()[0].momentum = 0.5
+        trained.optimizers()[0].clip_gradient = 0.1
+        trained.fit(batches(), num_epoch=2)
+        results.append(seen(trained))
+    assert joined == ["joined"] * 12
+    equal(*reversed(results))
+
+
+def test_steps_of_the_first_sizes_go_without_dynamo(
+    joined: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_dynamo(*args: Any, **kwargs: Any) -> Callable[..., Any]:
+        return lambda *args: pytest.fail("Dynamo was called")
+
+    monkeypatch.setattr("rebind.executor.whole.compiled", no_dynamo)
+    fit(module(QUICK))
+    assert joined == ["joined"] * 6
+
+
 def test_what_inference_keeps_of_weights_is_made_anew(joined: list[str]) -> None:
     results = []
     for backend in ("default", QUICK):
@@ -274,13 +299,18 @@ def test_they_stay_apart_where_somebody_looks_or_acts_between(name: str, joined:
     equal(*reversed(results))
 
 
+def read_values(targets: Any, values: Any) -> None:
+    """Do what no compiler follows: go by numbers that are not there yet."""
+    assert all(bool(torch.isfinite(each).all()) for each in targets[0])
+
+
 def test_what_the_compiler_cannot_take_is_done_apart_and_counted_once(
     joined: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results = []
     for backend in ("default", QUICK):
         with monkeypatch.context() as patch:
-            patch.setattr("rebind.executor.whole._write", print)  # which a compiler does not follow
+            patch.setattr("rebind.executor.whole._write", read_values)
             results.append(fit(module(backend)))
     assert joined == ["apart", "joined"]  # and is not tried again
     equal(*reversed(results))

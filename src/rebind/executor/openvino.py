@@ -71,7 +71,7 @@ def compile_with_openvino(module: torch.nn.Module, data: Sequence[Tensor]) -> Ca
 
 @contextlib.contextmanager
 def _unreported() -> Iterator[None]:
-    """Import OpenVINO as where its telemetry is not installed: otherwise the import itself is reported to its makers."""
+    """Import OpenVINO as if its telemetry were not installed: the import itself is reported to its makers otherwise."""
     telemetry = "openvino_telemetry"
     before = sys.modules.get(telemetry)
     sys.modules[telemetry] = None  # type: ignore[assignment]  # Python's own way to say that there is no such module

@@ -6,19 +6,23 @@ autograd: what is quick to compute gains most. It needs that backward is given n
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import itertools
 import types
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import torch
+import torch.utils._pytree as pytree
 from torch import Tensor
 
 from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward, apart
 from .compiling import CompiledCode, with_results_of_its_own
+from .exact import ExactCode
 from .explicit import Halves, explicit_halves, explicit_step
 from .lower import Plan
 from .step import Gradients, Step, UpdatePart, compiled
@@ -34,6 +38,7 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 #: From arguments and auxiliary states, and where random numbers come from, to outputs, gradients and new states.
 WholeStep = Callable[[Sequence[Tensor], "Source | None"], Gradients]
@@ -41,6 +46,15 @@ WholeStep = Callable[[Sequence[Tensor], "Source | None"], Gradients]
 UpdatingStep = Callable[[Any, Any, Sequence[Tensor], "Source | None"], Gradients]
 
 _numbers = itertools.count()
+
+
+class JoinedPart(UpdatePart[Any, Any], Protocol):
+    """A rule whose settings, which are constants of compiled code, may change."""
+
+    @property
+    def settings(self) -> tuple[object, ...]:
+        """What it depends on besides its arguments."""
+        ...
 
 
 class Update(Protocol):
@@ -57,7 +71,7 @@ class Update(Protocol):
         ...
 
     @property
-    def part(self) -> UpdatePart[Any, Any]:
+    def part(self) -> JoinedPart:
         """The rule."""
         ...
 
@@ -128,9 +142,66 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
     def whole(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         return step.forward_backward(tensors, seed=source)
 
+    exact = _Exact(whole, plan.compiled)
     fast = compiled(_with_own_code(whole), backend=plan.compiled.compiler)
     fast = with_results_of_its_own(fast, plan.compiled.compiler)
-    return lambda tensors, source: _apart(fast(tensors, source))
+
+    def call(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
+        found = exact.run(tensors, source)
+        return _apart(fast(tensors, source) if found is None else Gradients(*found))
+
+    return call
+
+
+class _Exact:
+    """Exact code of a function of trees of tensors, made at the first call for the sizes of that; see `ExactCode`.
+
+    Other sizes are Dynamo's, which is told of which sizes differ, so that one code does for all of them.
+    """
+
+    def __init__(self, function: Callable[..., Any], compiled: CompiledCode) -> None:
+        self._function, self._compiler = function, compiled.compiler
+        self._code: ExactCode | None = None
+        # Dynamo's code is there to copy what the next run writes over.
+        self._tried = compiled.keeps_memory
+
+    def run(self, *trees: Any) -> list[tuple[Any, ...]] | None:
+        """Return the function's results by its exact code; None where there is none for these inputs."""
+        inputs: list[Tensor] = []
+        _collect(trees, inputs)
+        if not self._tried:
+            self._tried = True
+            with contextlib.suppress(Exception):  # Dynamo meets it again, and says what is wrong
+                self._code = ExactCode(_of_tensors(self._function, trees), inputs, self._compiler)
+        code = self._code
+        if code is None:
+            return None
+        if code.takes(inputs):
+            return code(inputs)
+        code.mark_other_sizes(inputs)
+        return None
+
+
+def _collect(tree: Any, tensors: list[Tensor]) -> None:
+    """Add the tensors of a tree of tuples and lists to a list, in the order of `pytree`, which takes far longer."""
+    for each in tree:
+        if isinstance(each, Tensor):
+            tensors.append(each)
+        elif isinstance(each, (tuple, list)):
+            _collect(each, tensors)
+
+
+def _of_tensors(function: Callable[..., R], trees: Any) -> Callable[..., R]:
+    """Return a function of the tensors of trees; what else is in the trees is the same in each call."""
+    leaves, spec = pytree.tree_flatten(trees)
+    others = [None if isinstance(each, Tensor) else (each,) for each in leaves]
+
+    def of_tensors(*tensors: Tensor) -> R:
+        given = iter(tensors)
+        leaves = [next(given) if other is None else other[0] for other in others]
+        return function(*pytree.tree_unflatten(leaves, spec))
+
+    return of_tensors
 
 
 def _apart(found: Gradients) -> Gradients:
@@ -157,7 +228,7 @@ def updating_step(plan: Plan, wanted: tuple[int, ...], update: Update) -> Updati
     return update.steps[plan.compiled]
 
 
-def _compile_with_update(plan: Plan, wanted: tuple[int, ...], part: UpdatePart[Any, Any]) -> UpdatingStep:
+def _compile_with_update(plan: Plan, wanted: tuple[int, ...], part: JoinedPart) -> UpdatingStep:
     assert plan.compiled is not None
     step = Step(dataclasses.replace(plan, compiled=None), Backward.of(plan), wanted)
 
@@ -171,11 +242,14 @@ def _compile_with_update(plan: Plan, wanted: tuple[int, ...], part: UpdatePart[A
             _write(([tensors[i] for i in wanted], states), (found.new_weights, found.new_states))
         return Gradients(outputs, found.gradients, found.new_aux)
 
+    exact = _Exact(functools.partial(updating, part), plan.compiled)
+    settings = part.settings
     fast = compiled(_with_own_code(updating), backend=plan.compiled.compiler)
 
     def call(states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None) -> Gradients:
-        # An argument, since a user may change the optimizer's settings, which are constants of the code.
-        found = fast(part, states, rates, tensors, source)
+        # A user may change the optimizer's settings, which are constants of the code.
+        exactly = exact.run(states, rates, tensors, source) if part.settings == settings else None
+        found = fast(part, states, rates, tensors, source) if exactly is None else Gradients(*exactly)
         # What is kept from run to run is computed anew where a version is new.
         torch.autograd.graph.increment_version([tensors[i] for i in wanted])
         return _apart(found)

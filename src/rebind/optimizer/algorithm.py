@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Sequence
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
@@ -21,6 +22,9 @@ __all__ = ["Algorithm", "State", "UpdateScope"]
 State = TypeVar("State", bound=tuple)
 #: What an update must see at once.
 UpdateScope: TypeAlias = Literal["element", "weight", "optimizer"]
+
+#: What the weights of a group have in common, besides numbers.
+_kind_of = operator.attrgetter("dtype", "device")
 
 
 class Algorithm(Schedule, Generic[State]):
@@ -135,13 +139,17 @@ class Algorithm(Schedule, Generic[State]):
     ) -> None:
         """Put together what has one rate, decay, count, type and device, and update each group."""
         # Weights with one set of numbers are updated by single calls of torch for all of them.
-        groups: dict[tuple[float, float, int, torch.dtype, torch.device], list[int]] = {}
-        counts = self._index_update_count
         lrs, wds = self.learning_rates(index), self.weight_decays(index)
+        counts = [*map(self._index_update_count.__getitem__, index)]
         sources = self.sources(weights) if self.draws else []
-        for k, (i, lr, wd, weight) in enumerate(zip(index, lrs, wds, weights, strict=True)):
-            groups.setdefault((lr, wd, counts[i], weight.dtype, weight.device), []).append(k)
-        for (lr, wd, t, _, _), members in groups.items():
+        kinds = [*zip(lrs, wds, counts, map(_kind_of, weights), strict=True)]
+        groups: dict[tuple[float, float, int, object], list[int]] = {}
+        if kinds and kinds.count(kinds[0]) == len(kinds):  # the usual case, and it is asked at every update
+            groups[kinds[0]] = [*range(len(kinds))]
+        else:
+            for k, kind in enumerate(kinds):
+                groups.setdefault(kind, []).append(k)
+        for (lr, wd, t, _), members in groups.items():
             whole = Group(
                 index, weights, grads, states, lr, wd, t,
                 self.rescale_grad, self.clip_limit, self.more_rates(index[members[0]], t), sources,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, ClassVar, cast
 
@@ -22,6 +23,8 @@ from .group import LOW_PRECISION, Group, InnerState, clip_together
 from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
 
 __all__ = ["Group", "Optimizer", "create", "optimizers", "register"]
+
+_shape_of = operator.attrgetter("shape")
 
 
 class Optimizer(Algorithm[State]):
@@ -150,27 +153,45 @@ class Optimizer(Algorithm[State]):
             alike = {k for k, each in enumerate(zip(arrays, grads, states, strict=True)) if lie_alike(*each)}
         inner = [inner_tensors(each, k in alike) for k, each in enumerate(states)]
         with as_dense(arrays, alike) as weights:
-            self._update_dense(indices, weights, tensors_of(grads, alike), inner)
+            self.update_tensors(indices, weights, tensors_of(grads, alike), inner)
 
-    # All shapes before the first update: an error leaves every weight as it was.
-    def _update_dense(
+    def update_tensors(
         self,
         index: Sequence[Hashable],
         weights: list[Tensor],
         grads: list[Tensor],
         states: Sequence[InnerState | None],
     ) -> None:
-        # torch would broadcast some of these gradients, and its errors for the others name no weight.
-        for i, one_weight, one_grad in zip(index, weights, grads, strict=True):
-            if one_weight.shape != one_grad.shape:
-                raise ShapeError(
-                    f"{type(self).__name__}: the gradient of weight {self.idx2name.get(i, i)!r} must have its shape, "
-                    f"{tuple(one_weight.shape)}; got {tuple(one_grad.shape)}"
-                )
+        """Update dense tensors in place, and count it: what `update` does with those of its arrays.
+
+        Raises
+        ------
+        ShapeError
+            For a gradient of another shape than its weight. Nothing was updated then.
+
+        Examples
+        --------
+        >>> optimizer, weight = create("sgd", learning_rate=0.5), torch.ones(2)
+        >>> optimizer.update_tensors([0], [weight], [torch.ones(2)], [None])
+        >>> weight, optimizer.num_update
+        (tensor([0.5000, 0.5000]), 1)
+        """
+        # torch would broadcast some of these gradients, and its errors for the others name no weight. All shapes before
+        # the first update: an error leaves every weight as it was.
+        if [*map(_shape_of, weights)] != [*map(_shape_of, grads)]:
+            self._check_shapes(index, weights, grads)
         self._update_count(index)
         with grad_mode(False):
             clipped = clip_together(grads, self.clip_global_norm, self.rescale_grad)
             self._apply(index, weights, clipped, states)
+
+    def _check_shapes(self, index: Sequence[Hashable], weights: list[Tensor], grads: list[Tensor]) -> None:
+        for i, weight, grad in zip(index, weights, grads, strict=True):
+            if weight.shape != grad.shape:
+                raise ShapeError(
+                    f"{type(self).__name__}: the gradient of weight {self.idx2name.get(i, i)!r} must have its shape, "
+                    f"{tuple(weight.shape)}; got {tuple(grad.shape)}"
+                )
 
     def update_multi_precision(
         self,

@@ -5,7 +5,10 @@ What changes from one update to the next is an argument (`Rates`), what does not
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias, cast
 
@@ -24,6 +27,10 @@ __all__ = ["Rates", "StateTree", "UpdatePart", "make_rates", "state_tensors", "w
 
 #: The state of a weight, as an optimizer's `create_state_multi_precision` returns it, with tensors in it.
 StateTree: TypeAlias = "Tensor | tuple[StateTree, ...] | None"
+
+
+#: The settings that `Rates` holds, or that lead to what it holds.
+_RATES = frozenset(("rescale_grad", "wd", "lr_scheduler", "begin_num_update", "param_dict"))
 
 
 class Rates(NamedTuple):
@@ -128,6 +135,17 @@ class UpdatePart:
     optimizer: Updating
     index: tuple[Hashable, ...]
 
+    @property
+    def settings(self) -> tuple[object, ...]:
+        """What the function depends on besides its arguments: the optimizer's settings, without its rates.
+
+        >>> from rebind.optimizer import SGD
+        >>> parts = [SGD(momentum=momentum).update_part([0]) for momentum in (0.5, 0.5, 0.9)]
+        >>> parts[0].settings == parts[1].settings, parts[1].settings == parts[2].settings
+        (True, False)
+        """
+        return _settings_of(type(self.optimizer))(self.optimizer)
+
     def __call__(
         self, weights: Sequence[Tensor], grads: Sequence[Tensor], states: Sequence[StateTree], rates: Rates
     ) -> tuple[list[Tensor], list[StateTree]]:
@@ -180,6 +198,13 @@ class UpdatePart:
             # A weight of low precision is rounded from its master.
             if target is not weight:
                 weight.copy_(target)
+
+
+@functools.lru_cache
+def _settings_of(kind: type) -> Callable[[object], tuple[object, ...]]:
+    """Return what reads the settings of a kind of optimizer that are no rates."""
+    names = [each.name for each in dataclasses.fields(kind) if each.name not in _RATES]
+    return operator.attrgetter(*names)
 
 
 def make_rates(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Sequence
+from typing import cast
 
 from .. import dtypes
 from ..device import Device
@@ -13,6 +14,7 @@ from ..ndarray.order import number_of_elements
 from ..threads import threads_for
 from .arrays import StoredState, in_lists
 from .base import Optimizer
+from .ready import ReadyUpdate
 from .states import read_states, write_states
 
 __all__ = ["Updater", "get_updater"]
@@ -51,6 +53,8 @@ class Updater:
         #: Which states were checked against their weights; those from a file were not.
         self.states_synced: dict[Hashable, bool] = {}
         self.path = ""  #: of the file that the states are from
+        # By the first index: devices, or parts of a network, are updated in turn.
+        self._ready: dict[Hashable, ReadyUpdate | None] = {}
 
     @property
     def aggregate_updates(self) -> bool:
@@ -77,6 +81,11 @@ class Updater:
         grad, weight
             The gradient and the weight; lists when `index` is one.
         """
+        if isinstance(index, list) and index and (ready := self._ready.get(index[0])) is not None:
+            weights, grads = cast("Sequence[NDArray]", weight), cast("Sequence[NDArray]", grad)
+            if ready.holds(self.optimizer, index, weights, self.states) and ready.takes(grads):
+                ready.update(grads)
+                return
         indices, weights, grads, _ = in_lists(index, weight, grad, ())
         if not len(indices) == len(grads) == len(weights):
             raise ArgumentError(
@@ -88,6 +97,8 @@ class Updater:
         with threads_for(number_of_elements(weights)):
             if self.optimizer.takes_lists:
                 update(indices, weights, grads, found)
+                if isinstance(index, list) and index:
+                    self._ready[index[0]] = ReadyUpdate.of(self.optimizer, index, weights, self.states)
                 return
             # The norm is one over all gradients, so it is taken before an old optimizer sees them one by one.
             clipped = self.optimizer.clip_arrays_together(grads)

@@ -131,6 +131,23 @@ def test_any_number_of_batch_sizes_compiles_twice(counter: CompileCounterWithBac
     assert counter.frame_count == 2
 
 
+def test_whole_steps_of_any_number_of_batch_sizes_compile_twice(counter: CompileCounterWithBackend) -> None:
+    exe, plain = bound("dense", "counted"), bound("dense", "default")
+    for size in (4, 6, 3, 8, 5, 4):
+        shapes = {"data": (size, 5), "softmax_label": (size,)}
+        both = [
+            each if size == 4 else each.reshape(**shapes, allow_up_sizing=True, partial_shaping=True)
+            for each in (exe, plain)
+        ]
+        for name, array in {**both[0].arg_dict, **both[0].aux_dict}.items():
+            {**both[1].arg_dict, **both[1].aux_dict}[name][:] = array.asnumpy()
+        for each in both:
+            each.forward_before_backward()
+            each.backward()
+        equal(*map(state, both))
+    assert counter.frame_count == 2
+
+
 def bucket(length: int) -> tuple[Any, list[str], list[str]]:
     words = S.Embedding(S.var("data"), input_dim=9, output_dim=3, name="words")
     steps = list(S.split(words, num_outputs=length, squeeze_axis=True))

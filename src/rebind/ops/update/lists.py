@@ -15,6 +15,7 @@ Examples
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
@@ -33,6 +34,7 @@ Rate: TypeAlias = float | Tensor | Sequence[float | Tensor]  # of each weight, o
 Count: TypeAlias = int | Tensor | Sequence[int | Tensor]  # the number of this update, from 1
 Limit: TypeAlias = float | None
 
+_kind_of = operator.attrgetter("dtype", "device")
 
 # What a float64 is multiplied by to split it after 24 bits (Dekker, 1971).
 _SPLITTER = 2.0**29 + 1
@@ -328,12 +330,14 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
         or device.type not in ("cpu", "cuda")
     ):
         return False
-    sizes = [tensor.numel() for tensor in weights]
+    # In C: dozens of small questions, at every update.
+    sizes, kinds = [*map(Tensor.numel, weights)], {(dtype, device)}
     for group in (weights, *others):
-        if [tensor.numel() for tensor in group] != sizes:
+        # Contiguous: the kernel walks memory, and not by strides.
+        if (
+            [*map(Tensor.numel, group)] != sizes
+            or {*map(_kind_of, group)} != kinds
+            or not all(map(Tensor.is_contiguous, group))
+        ):
             return False
-        for tensor in group:
-            # Contiguous: the kernel walks memory, and not by strides.
-            if tensor.dtype is not dtype or tensor.device != device or not tensor.is_contiguous():
-                return False
     return True

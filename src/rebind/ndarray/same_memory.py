@@ -1,0 +1,77 @@
+"""Whether arrays still have the memory that they had, asked of all of them at once."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import TypeVar
+
+from torch import Tensor
+
+from .base import ArrayBase
+from .order import memory_of
+from .storage import DenseStorage
+
+__all__ = ["SameMemory", "are_dense"]
+
+M = TypeVar("M", bound="SameMemory")
+
+_storage_of = operator.attrgetter("storage")
+
+
+class SameMemory:
+    """Dense arrays with the tensors that they had when it was made.
+
+    What is done in every step with the same arrays need not find out anew what these tensors are like, as long as they
+    are the same ones. Made by `of`.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.zeros((2,))
+    >>> same = SameMemory.of([x])
+    >>> x[:] = 1
+    >>> same.holds(), same.tensors[0] is x.tensor
+    (True, True)
+    >>> x.exchange(mx.nd.ones((2,)).tensor)
+    >>> same.holds()
+    False
+    """
+
+    __slots__ = ("_arrays", "tensors")
+
+    def __init__(self, arrays: tuple[ArrayBase, ...], tensors: list[Tensor]) -> None:
+        self._arrays, self.tensors = arrays, tensors
+
+    @classmethod
+    def of(cls: type[M], arrays: Iterable[ArrayBase]) -> M | None:
+        """Return it for arrays; None where one is not dense in the order of its axes, or was recorded.
+
+        >>> import rebind as mx
+        >>> from rebind.ndarray.order import reorder
+        >>> x = mx.nd.zeros((2, 3, 4, 4))
+        >>> SameMemory.of([x]) is None, reorder(x.storage), SameMemory.of([x]) is None
+        (False, True, True)
+        """
+        found = tuple(arrays)
+        if not are_dense(found):
+            return None
+        tensors = [each.tensor for each in found]
+        return None if any(each.requires_grad for each in tensors) else cls(found, tensors)
+
+    def holds(self) -> bool:
+        """Return whether all arrays still have the tensors."""
+        # In C, for every array in every step.
+        return all(map(operator.is_, map(memory_of, map(_storage_of, self._arrays)), self.tensors))
+
+
+def are_dense(arrays: Iterable[ArrayBase]) -> bool:
+    """Return whether all arrays are dense, in the order of their axes.
+
+    >>> import rebind as mx
+    >>> from rebind.ndarray.order import reorder
+    >>> x = mx.nd.zeros((2, 3, 4, 4))
+    >>> are_dense([x]), reorder(x.storage), are_dense([x])
+    (True, True, False)
+    """
+    return {*map(type, map(_storage_of, arrays))} <= {DenseStorage}
