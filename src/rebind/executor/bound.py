@@ -147,6 +147,18 @@ class BoundArrays:
             tensors = [slot.tensor() for slot in self.order]
         return tensors + [state.tensor for state in self.aux.values() if state is not None]
 
+    def memory(self) -> list[Tensor]:
+        """Return what `tensors` does, with the arrays' own memory for all of them.
+
+        >>> import rebind as mx
+        >>> args, grads = {"x": mx.nd.ones((2,))}, {"x": mx.nd.ones((2,))}
+        >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, grads, {"x": "write"}, {})
+        >>> arrays.memory()[0] is args["x"].tensor, arrays.tensors()[0] is args["x"].tensor
+        (True, False)
+        """
+        found = [*(slot.array for slot in self.order), *self.aux.values()]
+        return [array.tensor for array in found if array is not None]
+
     def storages(self, positions: Sequence[int]) -> list[Storage]:
         """Return what holds the values of some of `tensors`, by position.
 

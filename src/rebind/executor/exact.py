@@ -56,8 +56,8 @@ class ExactCode:
         self, function: Callable[..., Sequence[Sequence[Any]]], inputs: Sequence[Tensor], compiler: Compiler
     ) -> None:
         self._form = _form_of(inputs)
-        #: For each of the tuples the positions of its members among the code's results.
-        self._places: list[list[int | None]] = []
+        #: For each of the tuples where its members are among the code's results.
+        self._places: list[slice | list[int | None]] = []
         with grad_mode(False):
             graph = self._trace(function, inputs)
             backend = torch._dynamo.lookup_backend(cast(Any, compiler))
@@ -74,7 +74,10 @@ class ExactCode:
             for part in function(*tensors):
                 found = [each for each in part if each is not None]
                 numbers = itertools.count(len(results))
-                self._places.append([None if each is None else next(numbers) for each in part])
+                places = [None if each is None else next(numbers) for each in part]
+                self._places.append(
+                    places if None in places else slice(len(results), len(results) + len(found))
+                )
                 results += found
             return results
 
@@ -87,6 +90,19 @@ class ExactCode:
         """Return whether the code is for tensors of these sizes, types, devices and orders in memory."""
         return _form_of(inputs) == self._form
 
+    def takes_at(self, position: int, inputs: Sequence[Tensor]) -> bool:
+        """Return the same of some of the tensors, which come one after the other from a position on.
+
+        >>> code = ExactCode(lambda x, y: ((x + y,),), [torch.ones(2), torch.ones(1)], "eager")
+        >>> code.takes_at(1, [torch.ones(1)]), code.takes_at(0, [torch.ones(1)])
+        (True, False)
+        """
+        part = slice(position, position + len(inputs))
+        return _form_of(inputs) == tuple(each[part] for each in self._form)
+
+    def __len__(self) -> int:
+        return len(self._form[0])
+
     def mark_other_sizes(self, inputs: Sequence[Tensor]) -> None:
         """Tell Dynamo, before it compiles for other sizes, that those which differ may be any."""
         for tensor, shape in zip(inputs, map(operator.itemgetter(0), self._form[0]), strict=True):
@@ -97,7 +113,12 @@ class ExactCode:
     def __call__(self, inputs: Sequence[Tensor]) -> list[tuple[Any, ...]]:
         """Run it on tensors that it takes, where nothing is recorded; that is not looked at."""
         results = self._run(*inputs)
-        return [tuple([None if i is None else results[i] for i in places]) for places in self._places]
+        return [
+            tuple(results[places])
+            if isinstance(places, slice)
+            else tuple([None if i is None else results[i] for i in places])
+            for places in self._places
+        ]
 
 
 def _form_of(inputs: Sequence[Tensor]) -> tuple[list[Any], list[Any]]:

@@ -310,9 +310,7 @@ class Executor(WholeRuns):
                         self._arrays.receive_gradients(record.explicit(), on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.plan.target.training:
-            for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):
-                if value is not None and state is not None:
-                    state.write(value)
+            self._move_statistics(last)
 
     def _replay(self, last: Pass) -> Pass:
         """Run forward once more, for a `backward` that is the second or comes after an inference pass.

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
+import operator
 import types
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -25,10 +26,12 @@ from .compiling import CompiledCode, with_results_of_its_own
 from .exact import ExactCode
 from .explicit import Halves, explicit_halves, explicit_step
 from .lower import Plan
+from .outputs import detached
 from .step import Gradients, Step, UpdatePart, compiled
 
 __all__ = [
     "Update",
+    "UpdatingAgain",
     "UpdatingStep",
     "WholeStep",
     "is_of_compiler",
@@ -42,8 +45,6 @@ R = TypeVar("R")
 
 #: From arguments and auxiliary states, and where random numbers come from, to outputs, gradients and new states.
 WholeStep = Callable[[Sequence[Tensor], "Source | None"], Gradients]
-#: The same with the states and the rates of an update first, which it makes: in place.
-UpdatingStep = Callable[[Any, Any, Sequence[Tensor], "Source | None"], Gradients]
 
 _numbers = itertools.count()
 
@@ -148,7 +149,9 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
 
     def call(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         found = exact.run(tensors, source)
-        return _apart(fast(tensors, source) if found is None else Gradients(*found))
+        found = _apart(fast(tensors, source) if found is None else found)
+        # Of compiled code a view, or the input itself, is all that shares its memory.
+        return found._replace(outputs=tuple(detached(found.outputs, tensors, [()] * len(found.outputs))))
 
     return call
 
@@ -159,36 +162,37 @@ class _Exact:
     Other sizes are Dynamo's, which is told of which sizes differ, so that one code does for all of them.
     """
 
-    def __init__(self, function: Callable[..., Any], compiled: CompiledCode) -> None:
+    def __init__(self, function: Callable[..., Gradients], compiled: CompiledCode) -> None:
         self._function, self._compiler = function, compiled.compiler
-        self._code: ExactCode | None = None
+        self.code: ExactCode | None = None
         # Dynamo's code is there to copy what the next run writes over.
         self._tried = compiled.keeps_memory
 
-    def run(self, *trees: Any) -> list[tuple[Any, ...]] | None:
+    def run(self, *trees: Any) -> Gradients | None:
         """Return the function's results by its exact code; None where there is none for these inputs."""
-        inputs: list[Tensor] = []
-        _collect(trees, inputs)
+        inputs = _tensors_in(trees)
         if not self._tried:
             self._tried = True
             with contextlib.suppress(Exception):  # Dynamo meets it again, and says what is wrong
-                self._code = ExactCode(_of_tensors(self._function, trees), inputs, self._compiler)
-        code = self._code
+                self.code = ExactCode(_of_tensors(self._function, trees), inputs, self._compiler)
+        code = self.code
         if code is None:
             return None
         if code.takes(inputs):
-            return code(inputs)
+            return Gradients(*code(inputs))
         code.mark_other_sizes(inputs)
         return None
 
 
-def _collect(tree: Any, tensors: list[Tensor]) -> None:
-    """Add the tensors of a tree of tuples and lists to a list, in the order of `pytree`, which takes far longer."""
-    for each in tree:
+def _tensors_in(trees: Any) -> list[Tensor]:
+    """Return the tensors of trees of tuples and lists, in the order of `pytree`, which takes far longer."""
+    found: list[Tensor] = []
+    for each in trees:
         if isinstance(each, Tensor):
-            tensors.append(each)
+            found.append(each)
         elif isinstance(each, (tuple, list)):
-            _collect(each, tensors)
+            found += _tensors_in(each)
+    return found
 
 
 def _of_tensors(function: Callable[..., R], trees: Any) -> Callable[..., R]:
@@ -224,37 +228,120 @@ def updating_step(plan: Plan, wanted: tuple[int, ...], update: Update) -> Updati
     assert plan.compiled is not None
     if plan.compiled not in update.steps:
         goes = wanted and not plan.compiled.keeps_memory and not _needs_head_gradients(plan, wanted)
-        update.steps[plan.compiled] = _compile_with_update(plan, wanted, update.part) if goes else None
+        update.steps[plan.compiled] = UpdatingStep(plan, wanted, update.part) if goes else None
     return update.steps[plan.compiled]
 
 
-def _compile_with_update(plan: Plan, wanted: tuple[int, ...], part: JoinedPart) -> UpdatingStep:
-    assert plan.compiled is not None
-    step = Step(dataclasses.replace(plan, compiled=None), Backward.of(plan), wanted)
+class UpdatingStep:
+    """Forward, backward and update of a compiled plan as one function, which writes weights and states in place.
 
-    def updating(
-        part: UpdatePart[Any, Any], states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None
+    Parameters
+    ----------
+    plan
+        For training, and compiled.
+    wanted
+        The positions of the arguments that get gradients, and are updated.
+    part
+        The rule.
+    """
+
+    def __init__(self, plan: Plan, wanted: tuple[int, ...], part: JoinedPart) -> None:
+        assert plan.compiled is not None
+        step = Step(dataclasses.replace(plan, compiled=None), Backward.of(plan), wanted)
+
+        def updating(
+            part: JoinedPart, states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None
+        ) -> Gradients:
+            found = step(tensors, (), part, states, rates, seed=source)
+            # An output may be an argument, or a view of one, as it was before the update.
+            outputs = tuple(output.clone() for output in found.outputs)
+            with grad_mode(False):
+                _write(([tensors[i] for i in wanted], states), (found.new_weights, found.new_states))
+            return Gradients(outputs, found.gradients, found.new_aux)
+
+        self._wanted, self._draws = wanted, plan.draws
+        self._part, self._settings = part, part.settings
+        self._exact = _Exact(functools.partial(updating, part), plan.compiled)
+        self._fast = compiled(_with_own_code(updating), backend=plan.compiled.compiler)
+
+    def __call__(
+        self, states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None
     ) -> Gradients:
-        found = step(tensors, (), part, states, rates, seed=source)
-        # An output may be an argument, or a view of one, as it was before the update.
-        outputs = tuple(output.clone() for output in found.outputs)
-        with grad_mode(False):
-            _write(([tensors[i] for i in wanted], states), (found.new_weights, found.new_states))
-        return Gradients(outputs, found.gradients, found.new_aux)
+        """Run it.
 
-    exact = _Exact(functools.partial(updating, part), plan.compiled)
-    settings = part.settings
-    fast = compiled(_with_own_code(updating), backend=plan.compiled.compiler)
-
-    def call(states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None) -> Gradients:
-        # A user may change the optimizer's settings, which are constants of the code.
-        exactly = exact.run(states, rates, tensors, source) if part.settings == settings else None
-        found = fast(part, states, rates, tensors, source) if exactly is None else Gradients(*exactly)
-        # What is kept from run to run is computed anew where a version is new.
-        torch.autograd.graph.increment_version([tensors[i] for i in wanted])
+        Parameters
+        ----------
+        states, rates
+            As `Update.begin` returns them.
+        tensors, source
+            Arguments and auxiliary states, and where random numbers come from.
+        """
+        found = self._exact.run(states, rates, tensors, source) if self.has_its_settings else None
+        if found is None:
+            found = self._fast(self._part, states, rates, tensors, source)
+        self.note_written(tensors)
         return _apart(found)
 
-    return call
+    @property
+    def has_its_settings(self) -> bool:
+        """Whether the optimizer's settings are those of the exact code, whose constants they are."""
+        return self._part.settings == self._settings
+
+    def note_written(self, tensors: Sequence[Tensor]) -> None:
+        """Note that weights among the tensors that it ran on were written."""
+        # What is kept from run to run is computed anew where a version is new.
+        torch.autograd.graph.increment_version([tensors[i] for i in self._wanted])
+
+    def are_newer(self, tensors: Sequence[Tensor], versions: Sequence[int]) -> bool:
+        """Return whether weights have newer versions than these of the tensors."""
+        return all(tensors[i]._version > versions[i] for i in self._wanted)
+
+    def again(self, states: Any, tensors: Sequence[Tensor]) -> UpdatingAgain | None:
+        """Return what runs it on the same states and tensors again; None where there is no exact code for them."""
+        code, before = self._exact.code, _tensors_in(states)
+        if code is None:
+            return None
+        # Rates are between them, and a seed may follow.
+        position = len(code) - len(tensors) - self._draws
+        if not (code.takes_at(0, before) and code.takes_at(position, tensors)):
+            return None
+        return UpdatingAgain(self, code, before, tensors)
+
+
+class UpdatingAgain:
+    """An `UpdatingStep` on states and tensors that were looked at: each run takes what changes, and no other look.
+
+    Parameters
+    ----------
+    step, code
+        What runs.
+    states, tensors
+        What it runs on.
+    """
+
+    def __init__(
+        self, step: UpdatingStep, code: ExactCode, states: Sequence[Tensor], tensors: Sequence[Tensor]
+    ) -> None:
+        self._step, self._code, self._states, self._tensors = step, code, states, tensors
+        # What the code's results share, and what it notes, is the same in each run: it is seen in the first.
+        self._are_apart = self._notes_writing = self._ran = False
+
+    def holds(self) -> bool:
+        """Return whether the optimizer's settings are those of the code."""
+        return self._step.has_its_settings
+
+    def __call__(self, rates: Any, source: Source | None) -> Gradients:
+        """Run it."""
+        versions = [] if self._ran else [each._version for each in self._tensors]
+        inputs = [*self._states, *_tensors_in(rates), *self._tensors, *_tensors_in((source,))]
+        found = Gradients(*self._code(inputs))
+        if not self._ran:
+            self._ran = True
+            self._notes_writing = self._step.are_newer(self._tensors, versions)
+            self._are_apart = all(map(operator.is_, apart(found.gradients), found.gradients))
+        if not self._notes_writing:
+            self._step.note_written(self._tensors)
+        return found if self._are_apart else _apart(found)
 
 
 def _write(targets: Any, values: Any) -> None:

@@ -1,10 +1,17 @@
-"""A module's steps of training in one call of compiled code."""
+"""A module's forward, backward and update as one call."""
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable
+from typing import cast
+
+from ..executor import DataParallelExecutorGroup
 from .batches import AnyBatch
 from .joined_update import JoinedRule, JoinedUpdate
 from .joint import Joint
+from .ready_step import ReadyStep
 from .update import LocalUpdate
 
 __all__ = ["WholeSteps"]
@@ -35,24 +42,64 @@ class WholeSteps(Joint):
 
     def forward_backward_update(self, data_batch: AnyBatch) -> bool:
         """Do the three steps at once where that can be done; see `Steps.forward_backward_update`."""
-        policy = self.policy
-        if self._group is None or not self._group.is_compiled or not self._takes_plain_steps():
+        group, policy = self._group, self.policy
+        if group is None or not self._takes_plain_steps():
             return False
+        if group.ready is not None:
+            if self._repeat(group, data_batch):
+                return True
+            # Where one was never of use, the next one would not be either.
+            group.ready, group.gets_ready = None, cast(ReadyStep, group.ready).was_used
         if type(policy) is not LocalUpdate or policy.store is not None or len(self._parameters.devices) > 1:
             return False
-        group, trained = self._follow_batch(data_batch), self._parameters.trained()
+        if not group.is_compiled:
+            # What single steps have left may do for the next one.
+            return (
+                group.gets_ready and self._get_ready(group, policy, None) and self._repeat(group, data_batch)
+            )
+        trained = self._parameters.trained()
+        self._follow_batch(data_batch)
         rule = self._joined = JoinedRule.of(policy, [each.name for each in trained], self._joined)
         if rule is None or not trained or self._inputs.absent_labels:
             return False
         done = group.forward_backward_update(data_batch, JoinedUpdate(rule, trained))
+        if done and group.gets_ready:
+            self._get_ready(group, policy, rule)
         self._has_gradients = self._has_gradients or done
         return done
+
+    def _get_ready(
+        self, group: DataParallelExecutorGroup, policy: LocalUpdate, rule: JoinedRule | None
+    ) -> bool:
+        """Find out how the next steps can repeat the last one, if there was one; return whether they can."""
+        if not group.has_run or not self._has_gradients:
+            return False
+        group.ready = ReadyStep.of(group, policy, self._parameters.trained(), rule)
+        group.gets_ready = group.ready is not None
+        return group.gets_ready
+
+    def _repeat(self, group: DataParallelExecutorGroup, data_batch: AnyBatch) -> bool:
+        """Do what was done for the last batch; return whether that is the right thing, and was done."""
+        ready = cast(ReadyStep, group.ready)
+        if not (self.params_initialized and ready.holds(group, self.policy) and ready.run(data_batch)):
+            return False
+        self._inputs.absent_labels = []
+        self._has_gradients = True
+        return True
 
     def _takes_plain_steps(self) -> bool:
         """Return whether nothing comes between the steps: no scale, no workers, no step of a subclass's own."""
         return (
             self.loss_scaler is None
             and self.workers is None
-            and all(getattr(type(self), name).__module__.startswith(_PACKAGE) for name in _STEPS)
+            and _are_ours(_steps_of(type(self)))
             and vars(self).keys().isdisjoint(_STEPS)
         )
+
+
+_steps_of = operator.attrgetter(*_STEPS)
+
+
+@functools.lru_cache(16)
+def _are_ours(steps: tuple[Callable[..., object], ...]) -> bool:
+    return all(step.__module__.startswith(_PACKAGE) for step in steps)

@@ -302,8 +302,9 @@ class Optimizer(Algorithm[State]):
         """
         self._update_count(index)
         lrs, wds = self.learning_rates(index), self.weight_decays(index)
-        counts = [self._index_update_count[i] for i in index]
-        more = [self.more_rates(i, t) for i, t in zip(index, counts, strict=True)]
+        counts = [*map(self._index_update_count.__getitem__, index)]
+        has_more = type(self).more_rates is not Algorithm.more_rates
+        more = [self.more_rates(i, t) for i, t in zip(index, counts, strict=True)] if has_more else []
         # One seed for the step, from which `UpdatePart` derives one for each weight.
         seed = step_seed() if self.draws else None
         return make_rates(lrs, wds, counts, self.rescale_grad, more, seed, device)

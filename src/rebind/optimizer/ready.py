@@ -12,6 +12,7 @@ from ..threads import threads_for
 from .arrays import StoredState, inner_tensors
 from .base import Optimizer
 from .group import LOW_PRECISION
+from .step import Rates
 
 __all__ = ["ReadyUpdate"]
 
@@ -47,6 +48,8 @@ class ReadyUpdate:
         self._memory, self._state_memory = memory
         self._inner = [inner_tensors(state) for state in states]
         self._elements = number_of_elements(weights)
+        #: Whether an update was made so.
+        self.was_used = False
 
     @classmethod
     def of(
@@ -64,13 +67,17 @@ class ReadyUpdate:
         >>> ReadyUpdate.of(create("sgd"), [0], [weight], {0: None}) is None
         True
         """
+        memory = SameMemory.of(weights)
+        if (
+            memory is None
+            or not optimizer.is_ours
+            or {each.dtype for each in memory.tensors} & {*LOW_PRECISION}
+        ):
+            return None
         found = [states[i] for i in index]
         members = [_members(state) for state in found]
-        if not optimizer.is_ours or not index or None in members:
-            return None
-        arrays = [array for each in members for array in each or ()]
-        memory, of_states = SameMemory.of(weights), SameMemory.of(arrays)
-        if memory is None or of_states is None or {each.dtype for each in memory.tensors} & {*LOW_PRECISION}:
+        of_states = SameMemory.of([array for each in members for array in each or ()])
+        if of_states is None or None in members:
             return None
         return cls(optimizer, index, weights, found, (memory, of_states))
 
@@ -85,17 +92,23 @@ class ReadyUpdate:
         states: Mapping[Hashable, StoredState],
     ) -> bool:
         """Return whether this is still the same: optimizer, weights, states, and where they are."""
+        return (
+            index == self._index
+            and len(weights) == len(self._weights)
+            and all(map(operator.is_, weights, self._weights))
+            and self._memory.holds()
+            and self.holds_for(optimizer, states)
+        )
+
+    def holds_for(self, optimizer: Optimizer, states: Mapping[Hashable, StoredState]) -> bool:
+        """Return the same for who knows that the weights are the same arrays, in the same memory."""
         own = vars(optimizer)
         return (
             optimizer is self._optimizer
             and optimizer.is_ours
             and "update" not in own
             and "update_multi_precision" not in own
-            and index == self._index
-            and len(weights) == len(self._weights)
-            and all(map(operator.is_, weights, self._weights))
-            and all(map(operator.is_, map(states.get, index), self._states))
-            and self._memory.holds()
+            and all(map(operator.is_, map(states.get, self._index), self._states))
             and self._state_memory.holds()
         )
 
@@ -103,8 +116,13 @@ class ReadyUpdate:
         """Return whether gradients can be used as they lie in memory."""
         return len(grads) == len(self._weights) and are_dense(grads)
 
+    def rates(self) -> Rates:
+        """Count an update, and return its rates, for who makes it in compiled code."""
+        return self._optimizer.rates(self._index, self._memory.tensors[0].device)
+
     def update(self, grads: Sequence[NDArray]) -> None:
         """Update the weights by gradients that it takes."""
+        self.was_used = True
         with threads_for(self._elements):
             self._optimizer.update_tensors(self._index, self._memory.tensors, tensors_of(grads), self._inner)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from .. import lr_scheduler
 from ..checks import check_numbers, warn_user
@@ -184,7 +184,9 @@ class Schedule(Settings):
         >>> [float(made.rates([0]).lr) for _ in range(5)], made.learning_rate
         ([1.0, 1.0, 0.5, 0.5, 0.25], 0.25)
         """
-        return cast(float, self.lr) if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+        if self.lr_scheduler is None:
+            return self.lr  # type: ignore[return-value]  # None only with a schedule
+        return self.lr_scheduler(self.num_update)
 
     def set_learning_rate(self, lr: float) -> None:
         """Set the learning rate; not with an `lr_scheduler`, which decides it.

@@ -222,8 +222,11 @@ def make_rates(
     tensor([0.5000, 0.2500], dtype=torch.float64)
     """
     names = tuple(more[0]) if more else ()
-    flat = [rescale_grad, *lr, *wd, *t, *(numbers[name] for name in names for numbers in more)]
-    return Rates(torch.from_numpy(numpy.array(flat, numpy.float64)).to(device), names, seed)
+    flat = [rescale_grad, *lr, *wd, *t]
+    if names:
+        flat += [of_weight[name] for name in names for of_weight in more]
+    numbers = torch.from_numpy(numpy.array(flat, numpy.float64))
+    return Rates(numbers.to(device), names, seed)
 
 
 def state_tensors(state: ArrayTree) -> StateTree:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Sequence
-from typing import cast
 
 from .. import dtypes
 from ..device import Device
@@ -81,11 +80,9 @@ class Updater:
         grad, weight
             The gradient and the weight; lists when `index` is one.
         """
-        if isinstance(index, list) and index and (ready := self._ready.get(index[0])) is not None:
-            weights, grads = cast("Sequence[NDArray]", weight), cast("Sequence[NDArray]", grad)
-            if ready.holds(self.optimizer, index, weights, self.states) and ready.takes(grads):
-                ready.update(grads)
-                return
+        ready = self._ready.get(index[0]) if isinstance(index, list) and index else None
+        if ready is not None and self._repeat(ready, index, grad, weight):
+            return
         indices, weights, grads, _ = in_lists(index, weight, grad, ())
         if not len(indices) == len(grads) == len(weights):
             raise ArgumentError(
@@ -97,13 +94,46 @@ class Updater:
         with threads_for(number_of_elements(weights)):
             if self.optimizer.takes_lists:
                 update(indices, weights, grads, found)
-                if isinstance(index, list) and index:
+                if isinstance(index, list) and index and index[0] not in self._ready:
                     self._ready[index[0]] = ReadyUpdate.of(self.optimizer, index, weights, self.states)
                 return
             # The norm is one over all gradients, so it is taken before an old optimizer sees them one by one.
             clipped = self.optimizer.clip_arrays_together(grads)
             for each in zip(indices, weights, clipped, found, strict=True):
                 update(*each)
+
+    def _repeat(
+        self,
+        ready: ReadyUpdate,
+        index: Hashable | Sequence[Hashable],
+        grad: NDArray | Sequence[NDArray],
+        weight: NDArray | Sequence[NDArray],
+    ) -> bool:
+        """Update weights as the last time; return whether that is the right thing, and was done."""
+        indices, weights, grads, _ = in_lists(index, weight, grad, ())
+        if ready.holds(self.optimizer, indices, weights, self.states) and ready.takes(grads):
+            ready.update(grads)
+            return True
+        if ready.was_used:
+            del self._ready[indices[0]]
+        else:  # the next one would not be of use either
+            self._ready[indices[0]] = None
+        return False
+
+    def ready_update(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> ReadyUpdate | None:
+        """Return what the next updates of weights need not find out anew; None before the first one.
+
+        >>> from rebind import nd
+        >>> from rebind.optimizer import create
+        >>> updater, weights = Updater(create("sgd")), [nd.ones((2,))]
+        >>> before = updater.ready_update([0], weights)
+        >>> updater([0], [nd.ones((2,))], weights)
+        >>> before is None, updater.ready_update([0], weights) is None
+        (True, False)
+        """
+        if not all(map(self.states_synced.get, index)):
+            return None
+        return ReadyUpdate.of(self.optimizer, index, weight, self.states)
 
     def ready_states(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> list[StoredState]:
         """Return the states of weights; those of weights that have none yet are made.

@@ -190,13 +190,18 @@ class Watched:
     @classmethod
     def on(cls, monkeypatch: pytest.MonkeyPatch) -> Watched:
         found = cls([])
-        run = Executor._run_whole
 
-        def run_whole(executor: Executor, *given: Any) -> Any:
-            found.whole.append(executor)
-            return run(executor, *given)
+        def count(name: str) -> None:
+            run = getattr(Executor, name)
 
-        monkeypatch.setattr(Executor, "_run_whole", run_whole)
+            def run_whole(executor: Executor, *given: Any) -> Any:
+                found.whole.append(executor)
+                return run(executor, *given)
+
+            monkeypatch.setattr(Executor, name, run_whole)
+
+        count("_run_whole")
+        count("run_ready")
         return found
 
 

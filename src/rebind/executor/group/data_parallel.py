@@ -139,6 +139,9 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self.output_layouts = output_axes(self._network.graph)
         self._cache = BindingCache(CACHED_SHAPES)
         self._monitors: list[MonitorLike] = []
+        #: What a module remembers of its last step, as long as these executors live; and whether it is worth while.
+        self.ready: object | None = None
+        self.gets_ready = True
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
     def bind_exec(
@@ -163,6 +166,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
                     monitor.install(exe)
             return executors
 
+        self.ready, self.gets_ready = None, True
         self.execs: list[Executor] = self._cache.switch(
             tuple((desc.name, tuple(desc.shape)) for desc in descs), bind
         )
@@ -302,6 +306,23 @@ class DataParallelExecutorGroup(Generic[Desc]):
                 exe.forward_before_backward()
             else:
                 exe.forward(training)
+
+    def inputs_of_one_device(self) -> tuple[list[NDArray], list[NDArray]] | None:
+        """Return the arrays that data and labels of a batch are copied into, in its order.
+
+        None where there are several devices, or a batch has more than the network.
+
+        >>> import rebind as mx
+        >>> net, descs = mx.sym.var("x") * 2, [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], False, False)
+        >>> [len(arrays) for arrays in group.inputs_of_one_device()]
+        [1, 0]
+        """
+        kinds = (self._data, self._labels)
+        if len(self.execs) > 1 or any([*each.targets] != [*range(len(each.names))] for each in kinds):
+            return None
+        data, labels = ([target.arrays[0] for target in each.targets.values()] for each in kinds)
+        return data, labels
 
     @property
     def is_compiled(self) -> bool:

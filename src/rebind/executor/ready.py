@@ -1,0 +1,157 @@
+"""Passes of forward and backward on the same arrays, of which it is found out once what they are like."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from ..ndarray import NDArray
+from ..ndarray.mode import mode
+from ..ndarray.same_memory import SameMemory, are_dense
+from ..ndarray.storage import DenseStorage
+from ..threads import threads_for
+from .bound import BoundArrays
+from .lower import Plan
+from .whole import WholeStep
+
+__all__ = ["ReadyPass"]
+
+_shape_of = operator.attrgetter("shape")
+_dense_shape_of = operator.attrgetter("storage.tensor.shape")
+
+#: Inputs of fewer elements are copied.
+_LEAST = 1 << 12
+_CAN_LEND = hasattr(torch, "_lazy_clone") and hasattr(torch._C, "_is_cow_tensor")
+_is_lazy: Callable[[Tensor], bool] = getattr(torch._C, "_is_cow_tensor", bool)
+
+
+class ReadyPass:
+    """What was found out of an executor's plan and arrays, as long as it `holds`. Made by `of`.
+
+    A batch is lent where that can be done: the input's array is a lazy clone of the batch's, of which PyTorch makes a
+    copy as soon as somebody writes into either of them.
+
+    Attributes
+    ----------
+    plan, step
+        What runs forward and backward together; `step` is None where only an update can be compiled with them.
+    tensors
+        What it runs on: arguments and auxiliary states.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> exe = mx.sym.MakeLoss(mx.sym.square(mx.sym.var("x"))).simple_bind(mx.cpu(), x=(1,))
+    >>> _ = exe.forward_before_backward()
+    >>> ready = exe.ready_pass([exe.arg_dict["x"]])
+    >>> batch = [mx.nd.array([3])]
+    >>> ready.takes(batch)
+    True
+    >>> exe.run_ready(ready, batch, ready.step)
+    >>> exe.outputs[0].item(), exe.grad_dict["x"].item()
+    (9.0, 6.0)
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        step: WholeStep | None,
+        arrays: BoundArrays,
+        inputs: Sequence[NDArray],
+        memory: SameMemory,
+    ) -> None:
+        self.plan, self.step, self.tensors = plan, step, arrays.memory()
+        self._memory, self._inputs = memory, [*inputs]
+        positions = {id(slot.array): i for i, slot in enumerate(arrays.order)}
+        self._positions = [positions[id(array)] for array in inputs]
+        self._shapes = [*map(_shape_of, inputs)]
+        self._elements = sum([array.size for array in inputs])
+        self._wanted = [
+            (slot, slot.grad, slot.grad.storage.dtype) for slot in arrays.wanted if slot.grad is not None
+        ]
+        # By position: whether it is lent; what the network's operators write to, or hand on by its address, is copied.
+        self._lends = [array.size >= _LEAST and _CAN_LEND for array in inputs]
+        self._is_sure = not any(self._lends)
+
+    @classmethod
+    def of(
+        cls, plan: Plan, step: WholeStep | None, arrays: BoundArrays, inputs: Sequence[NDArray]
+    ) -> ReadyPass | None:
+        """Return it for passes into whose `inputs` batches are copied; None where each has more to look at."""
+        wanted = arrays.wanted
+        plain = all([slot.request == "write" and not slot.reorders and not slot.stays for slot in wanted])
+        if not plain or arrays.device.device_type != "cpu":
+            return None
+        if not are_dense([*inputs, *(slot.grad for slot in wanted if slot.grad is not None)]):
+            return None
+        known = {id(array) for array in inputs}
+        found = [*(slot.array for slot in arrays.order), *arrays.aux.values()]
+        memory = SameMemory.of([each for each in found if each is not None and id(each) not in known])
+        return None if memory is None else cls(plan, step, arrays, inputs, memory)
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()
+
+    def holds(self) -> bool:
+        """Return whether the arrays still have their memory, and inputs are not part of a record of the user's."""
+        if mode.recording or not self._memory.holds():
+            return False
+        return all([each.leaf is None and each.history is None for each in self._inputs])
+
+    def takes(self, batch: Sequence[NDArray]) -> bool:
+        """Return whether a batch is one of dense arrays in the shapes of the inputs."""
+        try:
+            return [*map(_dense_shape_of, batch)] == self._shapes
+        except AttributeError:  # NumPy's, or of another storage
+            return False
+
+    def copy(self, batch: Sequence[NDArray]) -> None:
+        """Bring a batch that it takes into the inputs."""
+        with threads_for(self._elements):
+            for i, (array, given) in enumerate(zip(self._inputs, batch, strict=True)):
+                source = given.storage.tensor
+                assert source is not None
+                if self._lends[i] and _is_lent(source, given, array):
+                    array.storage.tensor = torch._lazy_clone(source)
+                else:
+                    array.writable_tensor().copy_(source)
+                self.tensors[self._positions[i]] = array.tensor
+
+    def note_run(self) -> None:
+        """Note, after a run, which inputs are still lent; the others were copied by operators, and are from now on."""
+        if not self._is_sure:
+            self._is_sure = True
+            lent = [_is_lazy(self.tensors[position]) for position in self._positions]
+            self._lends = [*map(operator.and_, self._lends, lent)]
+
+    def put(self, gradients: Sequence[Tensor | None]) -> None:
+        """Put gradients into their arrays."""
+        for (slot, array, dtype), found in zip(self._wanted, gradients, strict=True):
+            storage = array.storage
+            if (
+                found is None
+                or found.dtype is not dtype
+                or storage.shared
+                or type(storage) is not DenseStorage
+            ):
+                slot.take_gradient(found)
+            else:  # as `take_gradient`, for every argument in every step
+                storage.tensor = found
+
+
+def _is_lent(source: Tensor, given: NDArray, array: NDArray) -> bool:
+    """Return whether an input can be a lazy clone: all of the memory is the batch's, and nobody else knows either's."""
+    target = array.storage.tensor
+    return (
+        target is not None
+        and source.dtype is target.dtype
+        and source.is_contiguous()
+        and not given.storage.shared
+        and not array.storage.shared
+        and source.device == target.device
+        and not source.requires_grad
+        and source.untyped_storage().nbytes() == source.nbytes
+    )

@@ -1,0 +1,147 @@
+"""`ReadyStep`: forward, backward and update for a batch like the last one; how they are done is found out once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from torch import Tensor
+
+from ..draws import Source
+from ..executor import DataParallelExecutorGroup
+from ..executor.ready import ReadyPass
+from ..executor.step import Gradients
+from ..executor.whole import UpdatingAgain
+from ..ndarray import NDArray
+from ..optimizer.arrays import ArrayTree
+from ..optimizer.ready import ReadyUpdate
+from ..protocols import Batch
+from .batches import AnyBatch, labels_of
+from .device_arrays import Trained
+from .joined_update import JoinedRule
+from .update import LocalUpdate
+
+__all__ = ["ReadyStep"]
+
+
+class ReadyStep:
+    """A step on one device that repeats the one before, as long as it `holds`. Made by `of`.
+
+    What a program may change between two batches is looked at each time: arrays and their memory, the optimizer with
+    its settings, states and rates, the shapes of the batch, monitors. All else was found out when it was made.
+
+    Parameters
+    ----------
+    group, policy, trained
+        The executors, what updates, and the parameters.
+    passes, update
+        What is known of the passes, and of the update.
+    compiled
+        Forward, backward and update as one call; None: code without autograd, and an update.
+    """
+
+    def __init__(
+        self,
+        group: DataParallelExecutorGroup,
+        policy: LocalUpdate,
+        trained: Sequence[Trained],
+        passes: ReadyPass,
+        update: ReadyUpdate,
+        compiled: UpdatingAgain | None,
+    ) -> None:
+        self._group, self._policy, self._trained = group, policy, trained
+        self._exe, self._gradients = group.execs[0], [each.gradients[0] for each in trained]
+        self._passes, self._update, self._compiled = passes, update, compiled
+        self._data = len(group.data_shapes)
+        #: Whether a step was made so.
+        self.was_used = False
+
+    @classmethod
+    def of(
+        cls,
+        group: DataParallelExecutorGroup,
+        policy: LocalUpdate,
+        trained: Sequence[Trained],
+        rule: JoinedRule | None,
+    ) -> ReadyStep | None:
+        """Return it for steps like the one that was made; None where each has more to find out.
+
+        Parameters
+        ----------
+        group, policy, trained
+            As of the class.
+        rule
+            How updates are compiled, of a network that is.
+        """
+        arrays, exe = group.inputs_of_one_device(), group.execs[0]
+        if arrays is None or not trained or not exe.has_run:
+            return None
+        passes = exe.ready_pass([*arrays[0], *arrays[1]])
+        if passes is None:
+            return None
+        indices, weights = (
+            [policy.keys(each.name)[0] for each in trained],
+            [each.weights[0] for each in trained],
+        )
+        update = policy.updater.ready_update(indices, weights)
+        if update is None:
+            return None
+        if passes.plan.compiled is None:
+            return cls(group, policy, trained, passes, update, None)
+        step = None if rule is None else rule.steps.get(passes.plan.compiled)
+        if rule is None or step is None:
+            return None
+        states = [
+            rule.optimizer.step_state(i, weight, cast(ArrayTree, policy.updater.states[i]))
+            for i, weight in zip(indices, weights, strict=True)
+        ]
+        compiled = step.again(states, passes.tensors)
+        return None if compiled is None else cls(group, policy, trained, passes, update, compiled)
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()
+
+    def holds(self, group: DataParallelExecutorGroup | None, policy: object) -> bool:
+        """Return whether all is as it was."""
+        updater = self._policy.updater
+        return (
+            group is self._group
+            and policy is self._policy
+            and self._group.execs[0] is self._exe
+            and self._exe.holds_ready(self._passes)
+            and self._update.holds_for(updater.optimizer, updater.states)
+            and (self._compiled is None or self._compiled.holds())
+        )
+
+    def run(self, data_batch: AnyBatch) -> bool:
+        """Do it for a batch; return whether it was done. If not, nothing was updated, and nothing counted."""
+        batch = self._arrays_of(data_batch)
+        if batch is None:
+            return False
+        self.was_used = True
+        if self._compiled is not None:
+            self._exe.run_ready(self._passes, batch, self._run_compiled)
+            return True
+        assert self._passes.step is not None
+        try:
+            self._exe.run_ready(self._passes, batch, self._passes.step)
+        except Exception:  # the single steps meet it again, and say which node it is
+            return False
+        if self._update.takes(self._gradients):
+            self._update.update(self._gradients)
+        else:
+            self._policy.update(self._trained)
+        return True
+
+    def _run_compiled(self, _: Sequence[Tensor], source: Source | None) -> Gradients:
+        assert self._compiled is not None
+        return self._compiled(self._update.rates(), source)
+
+    def _arrays_of(self, data_batch: AnyBatch) -> list[NDArray] | None:
+        """Return the arrays of a batch; None where it is another one than those before."""
+        batch = cast(Batch, data_batch)
+        try:
+            found = [*batch.data, *labels_of(batch)]
+            return found if len(batch.data) == self._data and self._passes.takes(found) else None
+        except (AttributeError, TypeError):  # no batch, or batches for several devices
+            return None
