@@ -54,9 +54,11 @@ class JoinedRule:
         """Return the rule of a policy: the `last` one if it is that; None where an update is no known function."""
         # A file of states may bring another optimizer.
         optimizer = policy.updater.optimizer
+        if not _is_pure(optimizer):
+            return None
         if last is not None and last.policy is policy and last.optimizer is optimizer and last.names == names:
             return last
-        return cls(policy, names) if _is_pure(optimizer) else None
+        return cls(policy, names)
 
 
 @dataclass

@@ -50,7 +50,9 @@ class ReadyStep:
         compiled: UpdatingAgain | None,
     ) -> None:
         self._group, self._policy, self._trained = group, policy, trained
-        self._exe, self._gradients = group.execs[0], [each.gradients[0] for each in trained]
+        self._exe, self._indices = group.execs[0], [policy.keys(each.name)[0] for each in trained]
+        self._weights = [each.weights[0] for each in trained]
+        self._gradients = [each.gradients[0] for each in trained]
         self._passes, self._update, self._compiled = passes, update, compiled
         self._data = len(group.data_shapes)
         #: Whether a step was made so.
@@ -109,7 +111,7 @@ class ReadyStep:
             and policy is self._policy
             and self._group.execs[0] is self._exe
             and self._exe.holds_ready(self._passes)
-            and self._update.holds_for(updater.optimizer, updater.states)
+            and self._update.holds(updater.optimizer, self._indices, updater.states)
             and (self._compiled is None or self._compiled.holds())
         )
 
@@ -127,15 +129,15 @@ class ReadyStep:
             self._exe.run_ready(self._passes, batch, self._passes.step)
         except Exception:  # the single steps meet it again, and say which node it is
             return False
-        if self._update.takes(self._gradients):
-            self._update.update(self._gradients)
+        if self._update.takes(self._gradients):  # and the weights, whose memory is that of before
+            self._update.update(self._weights, self._gradients)
         else:
             self._policy.update(self._trained)
         return True
 
     def _run_compiled(self, _: Sequence[Tensor], source: Source | None) -> Gradients:
         assert self._compiled is not None
-        return self._compiled(self._update.rates(), source)
+        return self._compiled(self._update.rates(self._weights), source)
 
     def _arrays_of(self, data_batch: AnyBatch) -> list[NDArray] | None:
         """Return the arrays of a batch; None where it is another one than those before."""

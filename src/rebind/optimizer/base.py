@@ -25,6 +25,8 @@ from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write
 __all__ = ["Group", "Optimizer", "create", "optimizers", "register"]
 
 _shape_of = operator.attrgetter("shape")
+#: The methods that say how an update is made.
+_RULES = frozenset(("update", "update_multi_precision", "update_group", "step"))
 
 
 class Optimizer(Algorithm[State]):
@@ -264,6 +266,7 @@ class Optimizer(Algorithm[State]):
         return (
             kind.update is Optimizer.update
             and kind.update_multi_precision is Optimizer.update_multi_precision
+            and _RULES.isdisjoint(vars(self))  # programs replace them in an object, too
         )
 
     @property

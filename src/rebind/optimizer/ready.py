@@ -1,4 +1,4 @@
-"""An update of the same weights as the last one, which need not find out anew what their tensors are like."""
+"""An update with the same states as the last one, which need not find out anew what these are like."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import operator
 from collections.abc import Hashable, Mapping, Sequence
 
 from ..ndarray import NDArray
-from ..ndarray.order import number_of_elements, tensors_of
+from ..ndarray.order import tensors_of
 from ..ndarray.same_memory import SameMemory, are_dense
 from ..threads import threads_for
 from .arrays import StoredState, inner_tensors
@@ -16,23 +16,24 @@ from .step import Rates
 
 __all__ = ["ReadyUpdate"]
 
+_dtype_of = operator.attrgetter("storage.tensor.dtype")
+
 
 class ReadyUpdate:
-    """What was found out of weights and their states, as long as it `holds`.
+    """What was found out of the states of some weights, as long as it `holds`. Made by `of`; a copy of one is None.
 
-    Settings of the optimizer, counts and rates are not among it: they are read in each update. Made by `of`; a copy of
-    one is None.
+    Settings of the optimizer, counts and rates are not among it: they are read in each update. It holds no weights.
 
     Examples
     --------
     >>> from rebind import nd
     >>> from rebind.optimizer import create
-    >>> sgd, weight, states = create("sgd", learning_rate=0.5), nd.ones((2,)), {0: None}
-    >>> ready = ReadyUpdate.of(sgd, [0], [weight], states)
-    >>> ready.holds(sgd, [0], [weight], states)
-    True
-    >>> ready.update([nd.ones((2,))])
-    >>> weight.asnumpy().tolist()
+    >>> sgd, weights, states = create("sgd", learning_rate=0.5), [nd.ones((2,))], {0: None}
+    >>> ready = ReadyUpdate.of(sgd, [0], weights, states)
+    >>> ready.holds(sgd, [0], states), ready.takes(weights)
+    (True, True)
+    >>> ready.update(weights, [nd.ones((2,))])
+    >>> weights[0].asnumpy().tolist()
     [0.5, 0.5]
     """
 
@@ -42,12 +43,12 @@ class ReadyUpdate:
         index: Sequence[Hashable],
         weights: Sequence[NDArray],
         states: Sequence[StoredState],
-        memory: tuple[SameMemory, SameMemory],
+        memory: SameMemory,
     ) -> None:
-        self._optimizer, self._index, self._weights, self._states = optimizer, [*index], [*weights], states
-        self._memory, self._state_memory = memory
+        self._optimizer, self._index, self._states, self._memory = optimizer, [*index], states, memory
         self._inner = [inner_tensors(state) for state in states]
-        self._elements = number_of_elements(weights)
+        self._dtypes = [*map(_dtype_of, weights)]
+        self._elements = sum([each.size for each in weights])
         #: Whether an update was made so.
         self.was_used = False
 
@@ -67,64 +68,41 @@ class ReadyUpdate:
         >>> ReadyUpdate.of(create("sgd"), [0], [weight], {0: None}) is None
         True
         """
-        memory = SameMemory.of(weights)
-        if (
-            memory is None
-            or not optimizer.is_ours
-            or {each.dtype for each in memory.tensors} & {*LOW_PRECISION}
-        ):
+        if not are_dense(weights) or not optimizer.is_ours or {*map(_dtype_of, weights)} & {*LOW_PRECISION}:
             return None
         found = [states[i] for i in index]
         members = [_members(state) for state in found]
-        of_states = SameMemory.of([array for each in members for array in each or ()])
-        if of_states is None or None in members:
-            return None
-        return cls(optimizer, index, weights, found, (memory, of_states))
+        memory = SameMemory.of([array for each in members for array in each or ()])
+        return None if memory is None or None in members else cls(optimizer, index, weights, found, memory)
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return type(None), ()
 
     def holds(
-        self,
-        optimizer: Optimizer,
-        index: Sequence[Hashable],
-        weights: Sequence[NDArray],
-        states: Mapping[Hashable, StoredState],
+        self, optimizer: Optimizer, index: Sequence[Hashable], states: Mapping[Hashable, StoredState]
     ) -> bool:
-        """Return whether this is still the same: optimizer, weights, states, and where they are."""
-        return (
-            index == self._index
-            and len(weights) == len(self._weights)
-            and all(map(operator.is_, weights, self._weights))
-            and self._memory.holds()
-            and self.holds_for(optimizer, states)
-        )
-
-    def holds_for(self, optimizer: Optimizer, states: Mapping[Hashable, StoredState]) -> bool:
-        """Return the same for who knows that the weights are the same arrays, in the same memory."""
-        own = vars(optimizer)
+        """Return whether these are still the optimizer, the weights by their indices, and the states."""
         return (
             optimizer is self._optimizer
             and optimizer.is_ours
-            and "update" not in own
-            and "update_multi_precision" not in own
-            and all(map(operator.is_, map(states.get, self._index), self._states))
-            and self._state_memory.holds()
+            and index == self._index
+            and all(map(operator.is_, map(states.get, index), self._states))
+            and self._memory.holds()
         )
 
-    def takes(self, grads: Sequence[NDArray]) -> bool:
-        """Return whether gradients can be used as they lie in memory."""
-        return len(grads) == len(self._weights) and are_dense(grads)
+    def takes(self, weights: Sequence[NDArray]) -> bool:
+        """Return whether weights, or gradients, can be used as they lie in memory."""
+        return are_dense(weights) and [*map(_dtype_of, weights)] == self._dtypes
 
-    def rates(self) -> Rates:
+    def rates(self, weights: Sequence[NDArray]) -> Rates:
         """Count an update, and return its rates, for who makes it in compiled code."""
-        return self._optimizer.rates(self._index, self._memory.tensors[0].device)
+        return self._optimizer.rates(self._index, weights[0].tensor.device)
 
-    def update(self, grads: Sequence[NDArray]) -> None:
-        """Update the weights by gradients that it takes."""
+    def update(self, weights: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
+        """Update weights by gradients, both of which it takes."""
         self.was_used = True
         with threads_for(self._elements):
-            self._optimizer.update_tensors(self._index, self._memory.tensors, tensors_of(grads), self._inner)
+            self._optimizer.update_tensors(self._index, tensors_of(weights), tensors_of(grads), self._inner)
 
 
 def _members(state: StoredState) -> tuple[NDArray, ...] | None:

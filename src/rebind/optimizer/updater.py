@@ -111,8 +111,9 @@ class Updater:
     ) -> bool:
         """Update weights as the last time; return whether that is the right thing, and was done."""
         indices, weights, grads, _ = in_lists(index, weight, grad, ())
-        if ready.holds(self.optimizer, indices, weights, self.states) and ready.takes(grads):
-            ready.update(grads)
+        same = ready.holds(self.optimizer, indices, self.states)
+        if same and ready.takes(weights) and ready.takes(grads):
+            ready.update(weights, grads)
             return True
         if ready.was_used:
             del self._ready[indices[0]]
