@@ -1,12 +1,13 @@
-"""Keys by which answers to earlier calls are found again."""
+"""What was found out in earlier calls: keys by which it is found again, and how long it is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["exact_key"]
+__all__ = ["Repeatable", "exact_key"]
 
 #: Classes with equal values that are not the same: zeros have signs, and tuples elements of several classes.
 _LOOSE = frozenset((float, np.float16, np.float32, np.float64, tuple))
@@ -31,3 +32,52 @@ def exact_key(values: tuple[object, ...]) -> Hashable:
         elif type(value) in _LOOSE and not value:  # zeros have signs
             exact.append(repr(value))
     return values, tuple(exact)
+
+
+class _Used(Protocol):
+    was_used: bool
+
+
+T = TypeVar("T", bound=_Used)
+
+
+class Repeatable(Generic[T]):
+    """What was found out of something that a program does again and again, as long as that holds.
+
+    Who does it makes it (`keep`), and looks each time whether it still holds; if not, it is dropped (`drop`), and made
+    anew, unless it was never of use: then it would not be the next time either.
+
+    Attributes
+    ----------
+    found
+        What was found out; None where there is nothing.
+    is_worth_while
+        Whether to find it out, where there is nothing.
+    is_over
+        Whether there is nothing, and will be nothing.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> known = Repeatable()
+    >>> known.keep(SimpleNamespace(was_used=False))
+    >>> known.drop()
+    >>> known.found, known.is_worth_while
+    (None, False)
+    """
+
+    __slots__ = ("found", "is_over", "is_worth_while")
+
+    def __init__(self) -> None:
+        self.found: T | None = None
+        self.is_worth_while, self.is_over = True, False
+
+    def keep(self, found: T | None) -> None:
+        """Keep what was found out; None where there is nothing to be kept, the next time neither."""
+        self.found, self.is_worth_while, self.is_over = found, found is not None, found is None
+
+    def drop(self) -> None:
+        """Drop what does not hold any more."""
+        if self.found is not None:
+            self.is_worth_while, self.found = self.found.was_used, None
+            self.is_over = not self.is_worth_while

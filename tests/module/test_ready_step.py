@@ -76,7 +76,8 @@ def equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray], **tolerance:
 
 
 def is_ready(module: Any) -> bool:
-    return module.executors.ready is not None and module.executors.ready.was_used
+    ready = module.executors.ready_steps.found
+    return ready is not None and ready.was_used
 
 
 def write_weight(module: Any) -> None:

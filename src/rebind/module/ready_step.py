@@ -9,14 +9,12 @@ from torch import Tensor
 
 from ..draws import Source
 from ..executor import DataParallelExecutorGroup
-from ..executor.ready import ReadyPass
+from ..executor.group.ready import ReadyBatches
 from ..executor.step import Gradients
 from ..executor.whole import UpdatingAgain
-from ..ndarray import NDArray
 from ..optimizer.arrays import ArrayTree
 from ..optimizer.ready import ReadyUpdate
-from ..protocols import Batch
-from .batches import AnyBatch, labels_of
+from .batches import AnyBatch
 from .device_arrays import Trained
 from .joined_update import JoinedRule
 from .update import LocalUpdate
@@ -34,8 +32,8 @@ class ReadyStep:
     ----------
     group, policy, trained
         The executors, what updates, and the parameters.
-    passes, update
-        What is known of the passes, and of the update.
+    batches, update
+        What is known of batches and their passes, and of the update.
     compiled
         Forward, backward and update as one call; None: code without autograd, and an update.
     """
@@ -45,16 +43,15 @@ class ReadyStep:
         group: DataParallelExecutorGroup,
         policy: LocalUpdate,
         trained: Sequence[Trained],
-        passes: ReadyPass,
+        batches: ReadyBatches,
         update: ReadyUpdate,
         compiled: UpdatingAgain | None,
     ) -> None:
         self._group, self._policy, self._trained = group, policy, trained
-        self._exe, self._indices = group.execs[0], [policy.keys(each.name)[0] for each in trained]
+        self._indices = [policy.keys(each.name)[0] for each in trained]
         self._weights = [each.weights[0] for each in trained]
         self._gradients = [each.gradients[0] for each in trained]
-        self._passes, self._update, self._compiled = passes, update, compiled
-        self._data = len(group.data_shapes)
+        self._batches, self._update, self._compiled = batches, update, compiled
         #: Whether a step was made so.
         self.was_used = False
 
@@ -75,11 +72,8 @@ class ReadyStep:
         rule
             How updates are compiled, of a network that is.
         """
-        arrays, exe = group.inputs_of_one_device(), group.execs[0]
-        if arrays is None or not trained or not exe.has_run:
-            return None
-        passes = exe.ready_pass([*arrays[0], *arrays[1]])
-        if passes is None:
+        batches = group.ready_batches()
+        if batches is None or not trained:
             return None
         indices, weights = (
             [policy.keys(each.name)[0] for each in trained],
@@ -88,17 +82,18 @@ class ReadyStep:
         update = policy.updater.ready_update(indices, weights)
         if update is None:
             return None
-        if passes.plan.compiled is None:
-            return cls(group, policy, trained, passes, update, None)
-        step = None if rule is None else rule.steps.get(passes.plan.compiled)
+        plan = batches.passes.plan
+        if plan.compiled is None:
+            return cls(group, policy, trained, batches, update, None)
+        step = None if rule is None else rule.steps.get(plan.compiled)
         if rule is None or step is None:
             return None
         states = [
             rule.optimizer.step_state(i, weight, cast(ArrayTree, policy.updater.states[i]))
             for i, weight in zip(indices, weights, strict=True)
         ]
-        compiled = step.again(states, passes.tensors)
-        return None if compiled is None else cls(group, policy, trained, passes, update, compiled)
+        compiled = step.again(states, batches.passes.tensors)
+        return None if compiled is None else cls(group, policy, trained, batches, update, compiled)
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return type(None), ()
@@ -109,26 +104,23 @@ class ReadyStep:
         return (
             group is self._group
             and policy is self._policy
-            and self._group.execs[0] is self._exe
-            and self._exe.holds_ready(self._passes)
+            and self._batches.hold(self._group.execs)
             and self._update.holds(updater.optimizer, self._indices, updater.states)
             and (self._compiled is None or self._compiled.holds())
         )
 
     def run(self, data_batch: AnyBatch) -> bool:
         """Do it for a batch; return whether it was done. If not, nothing was updated, and nothing counted."""
-        batch = self._arrays_of(data_batch)
-        if batch is None:
+        if self._compiled is not None:
+            arrays = self._batches.arrays_of(data_batch)
+            if arrays is None:
+                return False
+            self.was_used = True
+            self._batches.run(arrays, self._run_compiled)
+            return True
+        if not self._batches.repeat(data_batch):
             return False
         self.was_used = True
-        if self._compiled is not None:
-            self._exe.run_ready(self._passes, batch, self._run_compiled)
-            return True
-        assert self._passes.step is not None
-        try:
-            self._exe.run_ready(self._passes, batch, self._passes.step)
-        except Exception:  # the single steps meet it again, and say which node it is
-            return False
         if self._update.takes(self._gradients):  # and the weights, whose memory is that of before
             self._update.update(self._weights, self._gradients)
         else:
@@ -138,12 +130,3 @@ class ReadyStep:
     def _run_compiled(self, _: Sequence[Tensor], source: Source | None) -> Gradients:
         assert self._compiled is not None
         return self._compiled(self._update.rates(self._weights), source)
-
-    def _arrays_of(self, data_batch: AnyBatch) -> list[NDArray] | None:
-        """Return the arrays of a batch; None where it is another one than those before."""
-        batch = cast(Batch, data_batch)
-        try:
-            found = [*batch.data, *labels_of(batch)]
-            return found if len(batch.data) == self._data and self._passes.takes(found) else None
-        except (AttributeError, TypeError):  # no batch, or batches for several devices
-            return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import cast
 
 from ..executor import DataParallelExecutorGroup
 from .batches import AnyBatch
+from .bound_module import BoundModule
 from .joined_update import JoinedRule, JoinedUpdate
 from .joint import Joint
 from .ready_step import ReadyStep
@@ -18,6 +18,7 @@ __all__ = ["WholeSteps"]
 
 #: What may not be another's, so that all of it can be done at once.
 _STEPS = ("forward", "backward", "forward_backward", "update", "apply_gradients")
+_PASSES = ("forward", "backward")
 _PACKAGE = __name__.rpartition(".")[0] + "."
 
 
@@ -40,47 +41,64 @@ class WholeSteps(Joint):
 
     _joined: JoinedRule | None = None  # how the last update was made so
 
+    def forward_backward(self, data_batch: AnyBatch) -> None:
+        """Compute outputs and gradients for a batch."""
+        group = self._group
+        may_repeat = group is not None and not group.ready_passes.is_over and self._repeats_passes()
+        if group is None or not may_repeat or not group.repeat(data_batch):
+            super().forward_backward(data_batch)
+            return
+        self._inputs.absent_labels = []
+        self._has_gradients = True
+
+    def _repeats_passes(self) -> bool:
+        """Return whether a pass for a batch is what the executors do, and nothing else."""
+        kind = type(self)
+        return (
+            kind.forward is BoundModule.forward
+            and kind.backward is BoundModule.backward
+            and vars(self).keys().isdisjoint(_PASSES)
+            and self.params_initialized
+            and not self._sends()
+        )
+
     def forward_backward_update(self, data_batch: AnyBatch) -> bool:
         """Do the three steps at once where that can be done; see `Steps.forward_backward_update`."""
-        group, policy = self._group, self.policy
-        if group is None or not self._takes_plain_steps():
+        group = self._group
+        if group is None:
             return False
-        if group.ready is not None:
-            if self._repeat(group, data_batch):
+        ready = group.ready_steps
+        if ready.is_over and not group.is_compiled:
+            return False
+        policy = self.policy
+        if not self._takes_plain_steps():
+            return False
+        if ready.found is not None:
+            if self._repeat(ready.found, group, data_batch):
                 return True
-            # Where one was never of use, the next one would not be either.
-            group.ready, group.gets_ready = None, cast(ReadyStep, group.ready).was_used
+            ready.drop()
         if type(policy) is not LocalUpdate or policy.store is not None or len(self._parameters.devices) > 1:
             return False
         if not group.is_compiled:
             # What single steps have left may do for the next one.
-            return (
-                group.gets_ready and self._get_ready(group, policy, None) and self._repeat(group, data_batch)
-            )
+            if not ready.is_worth_while or not group.has_run or not self._has_gradients:
+                return False
+            ready.keep(ReadyStep.of(group, policy, self._parameters.trained(), None))
+            return ready.found is not None and self._repeat(ready.found, group, data_batch)
         trained = self._parameters.trained()
         self._follow_batch(data_batch)
         rule = self._joined = JoinedRule.of(policy, [each.name for each in trained], self._joined)
         if rule is None or not trained or self._inputs.absent_labels:
             return False
         done = group.forward_backward_update(data_batch, JoinedUpdate(rule, trained))
-        if done and group.gets_ready:
-            self._get_ready(group, policy, rule)
+        ready = group.ready_steps  # of these shapes
+        if done and ready.is_worth_while:
+            ready.keep(ReadyStep.of(group, policy, trained, rule))
         self._has_gradients = self._has_gradients or done
         return done
 
-    def _get_ready(
-        self, group: DataParallelExecutorGroup, policy: LocalUpdate, rule: JoinedRule | None
-    ) -> bool:
-        """Find out how the next steps can repeat the last one, if there was one; return whether they can."""
-        if not group.has_run or not self._has_gradients:
-            return False
-        group.ready = ReadyStep.of(group, policy, self._parameters.trained(), rule)
-        group.gets_ready = group.ready is not None
-        return group.gets_ready
-
-    def _repeat(self, group: DataParallelExecutorGroup, data_batch: AnyBatch) -> bool:
+    def _repeat(self, ready: ReadyStep, group: DataParallelExecutorGroup, data_batch: AnyBatch) -> bool:
         """Do what was done for the last batch; return whether that is the right thing, and was done."""
-        ready = cast(ReadyStep, group.ready)
         if not (self.params_initialized and ready.holds(group, self.policy) and ready.run(data_batch)):
             return False
         self._inputs.absent_labels = []

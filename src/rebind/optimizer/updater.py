@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
+from ..memo import Repeatable
 from ..ndarray import NDArray
 from ..ndarray.order import number_of_elements
 from ..threads import threads_for
@@ -53,7 +54,7 @@ class Updater:
         self.states_synced: dict[Hashable, bool] = {}
         self.path = ""  #: of the file that the states are from
         # By the first index: devices, or parts of a network, are updated in turn.
-        self._ready: dict[Hashable, ReadyUpdate | None] = {}
+        self._ready: dict[Hashable, Repeatable[ReadyUpdate]] = {}
 
     @property
     def aggregate_updates(self) -> bool:
@@ -81,8 +82,10 @@ class Updater:
             The gradient and the weight; lists when `index` is one.
         """
         ready = self._ready.get(index[0]) if isinstance(index, list) and index else None
-        if ready is not None and self._repeat(ready, index, grad, weight):
-            return
+        if ready is not None and ready.found is not None:
+            if self._repeat(ready.found, index, grad, weight):
+                return
+            ready.drop()
         indices, weights, grads, _ = in_lists(index, weight, grad, ())
         if not len(indices) == len(grads) == len(weights):
             raise ArgumentError(
@@ -94,8 +97,10 @@ class Updater:
         with threads_for(number_of_elements(weights)):
             if self.optimizer.takes_lists:
                 update(indices, weights, grads, found)
-                if isinstance(index, list) and index and index[0] not in self._ready:
-                    self._ready[index[0]] = ReadyUpdate.of(self.optimizer, index, weights, self.states)
+                if ready is None and isinstance(index, list) and index:
+                    ready = self._ready[index[0]] = Repeatable()
+                if ready is not None and ready.is_worth_while:
+                    ready.keep(ReadyUpdate.of(self.optimizer, indices, weights, self.states))
                 return
             # The norm is one over all gradients, so it is taken before an old optimizer sees them one by one.
             clipped = self.optimizer.clip_arrays_together(grads)
@@ -115,10 +120,6 @@ class Updater:
         if same and ready.takes(weights) and ready.takes(grads):
             ready.update(weights, grads)
             return True
-        if ready.was_used:
-            del self._ready[indices[0]]
-        else:  # the next one would not be of use either
-            self._ready[indices[0]] = None
         return False
 
     def ready_update(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> ReadyUpdate | None:

@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ...device import Device
 from ...errors import StateError
+from ...memo import Repeatable
 from ...ndarray import NDArray
 from ...protocols import Batch, InputDesc, Labels, Logger, Metric
 from ...shapes import Shape
@@ -17,6 +18,7 @@ from ..head_grads import HeadGrads
 from ..whole import Update
 from .binding_cache import BindingCache
 from .outputs import Outputs, merged, output_axes, update_metric
+from .ready import ReadyBatches
 from .replicas import (
     Devices,
     GroupDevices,
@@ -139,9 +141,6 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self.output_layouts = output_axes(self._network.graph)
         self._cache = BindingCache(CACHED_SHAPES)
         self._monitors: list[MonitorLike] = []
-        #: What a module remembers of its last step, as long as these executors live; and whether it is worth while.
-        self.ready: object | None = None
-        self.gets_ready = True
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
     def bind_exec(
@@ -166,7 +165,10 @@ class DataParallelExecutorGroup(Generic[Desc]):
                     monitor.install(exe)
             return executors
 
-        self.ready, self.gets_ready = None, True
+        #: Passes for batches like the last one; `repeat` makes them.
+        self.ready_passes: Repeatable[ReadyBatches] = Repeatable()
+        #: What a module knows of its steps, as long as these executors are the group's.
+        self.ready_steps: Repeatable[Any] = Repeatable()
         self.execs: list[Executor] = self._cache.switch(
             tuple((desc.name, tuple(desc.shape)) for desc in descs), bind
         )
@@ -307,22 +309,38 @@ class DataParallelExecutorGroup(Generic[Desc]):
             else:
                 exe.forward(training)
 
-    def inputs_of_one_device(self) -> tuple[list[NDArray], list[NDArray]] | None:
-        """Return the arrays that data and labels of a batch are copied into, in its order.
-
-        None where there are several devices, or a batch has more than the network.
+    def ready_batches(self) -> ReadyBatches | None:
+        """Return what passes for the next batches need not find out anew, after one; None where there is more to do.
 
         >>> import rebind as mx
-        >>> net, descs = mx.sym.var("x") * 2, [mx.io.DataDesc("x", (2,))]
-        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], False, False)
-        >>> [len(arrays) for arrays in group.inputs_of_one_device()]
-        [1, 0]
+        >>> net, descs = mx.sym.MakeLoss(mx.sym.var("x") * 2), [mx.io.DataDesc("x", (2,))]
+        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], True, True)
+        >>> group.ready_batches() is None
+        True
         """
-        kinds = (self._data, self._labels)
-        if len(self.execs) > 1 or any([*each.targets] != [*range(len(each.names))] for each in kinds):
+        kinds, exe = (self._data, self._labels), self.execs[0]
+        # A batch may have more than the network.
+        whole = all([*each.targets] == [*range(len(each.names))] for each in kinds)
+        if len(self.execs) > 1 or not whole or not exe.has_run:
             return None
-        data, labels = ([target.arrays[0] for target in each.targets.values()] for each in kinds)
-        return data, labels
+        passes = exe.ready_pass([target.arrays[0] for each in kinds for target in each.targets.values()])
+        return None if passes is None else ReadyBatches(exe, passes, len(self._data.names))
+
+    def repeat(self, data_batch: Batch | Sequence[Batch]) -> bool:
+        """Run forward and backward for a batch like the last one, whose labels it has.
+
+        Return whether that goes, and was done; where it does not, nothing has happened.
+        """
+        ready = self.ready_passes
+        if ready.found is None:
+            if not ready.is_worth_while or not self.execs[0].has_run:
+                return False
+            ready.keep(self.ready_batches())
+        found = ready.found
+        if found is not None and found.hold(self.execs) and found.repeat(data_batch):
+            return True
+        ready.drop()
+        return False
 
     @property
     def is_compiled(self) -> bool:
