@@ -1,4 +1,4 @@
-"""Passes of forward and backward on the same arrays, of which it is found out once what they are like."""
+"""Batches and passes on the same arrays, of which it is found out once what they are like."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .bound import BoundArrays
 from .lower import Plan
 from .whole import WholeStep
 
-__all__ = ["ReadyPass"]
+__all__ = ["ReadyInputs", "ReadyPass"]
 
 _shape_of = operator.attrgetter("shape")
 _dense_shape_of = operator.attrgetter("storage.tensor.shape")
@@ -28,16 +28,76 @@ _CAN_LEND = hasattr(torch, "_lazy_clone") and hasattr(torch._C, "_is_cow_tensor"
 _is_lazy: Callable[[Tensor], bool] = getattr(torch._C, "_is_cow_tensor", bool)
 
 
-class ReadyPass:
-    """What was found out of an executor's plan and arrays, as long as it `holds`. Made by `of`.
+class ReadyInputs:
+    """The arrays of an executor that batches of one form come into.
 
     A batch is lent where that can be done: the input's array is a lazy clone of the batch's, of which PyTorch makes a
     copy as soon as somebody writes into either of them.
+
+    Parameters
+    ----------
+    arrays
+        The arrays, in the order of the batch's.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x, batch = mx.nd.zeros((2,)), [mx.nd.array([1, 2])]
+    >>> inputs = ReadyInputs([x])
+    >>> inputs.takes(batch), inputs.takes([mx.nd.array([1, 2, 3])])
+    (True, False)
+    >>> inputs.bring(batch)
+    >>> x.asnumpy().tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, arrays: Sequence[NDArray]) -> None:
+        self.arrays = [*arrays]
+        self._shapes = [*map(_shape_of, arrays)]
+        self._elements = sum([array.size for array in arrays])
+        # By position: what operators write to, or hand on by its address, is copied by them, and not lent again.
+        self._lends = [array.size >= _LEAST and _CAN_LEND for array in arrays]
+        self._is_sure = not any(self._lends)
+
+    def takes(self, batch: Sequence[NDArray]) -> bool:
+        """Return whether a batch is of dense arrays in these shapes, and no record of the user's has the inputs."""
+        try:
+            if mode.recording or [*map(_dense_shape_of, batch)] != self._shapes:
+                return False
+        except AttributeError:  # NumPy's, or of another storage
+            return False
+        return all([each.leaf is None and each.history is None for each in self.arrays])
+
+    def bring(self, batch: Sequence[NDArray]) -> None:
+        """Lend or copy a batch that it takes."""
+        with threads_for(self._elements):
+            for i, (array, given) in enumerate(zip(self.arrays, batch, strict=True)):
+                source = given.storage.tensor
+                assert source is not None
+                if self._lends[i] and _is_lent(source, given, array):
+                    array.storage.tensor = torch._lazy_clone(source)
+                else:
+                    array.writable_tensor().copy_(source)
+
+    def note_run(self) -> None:
+        """Note, after the first run, which inputs are still lent."""
+        if not self._is_sure:
+            self._is_sure = True
+            self._lends = [
+                lends and _is_lazy(array.tensor)
+                for lends, array in zip(self._lends, self.arrays, strict=True)
+            ]
+
+
+class ReadyPass:
+    """What was found out of an executor's plan and arrays, as long as it `holds`. Made by `of`.
 
     Attributes
     ----------
     plan, step
         What runs forward and backward together; `step` is None where only an update can be compiled with them.
+    inputs
+        The arrays that batches come into.
     tensors
         What it runs on: arguments and auxiliary states.
 
@@ -48,7 +108,7 @@ class ReadyPass:
     >>> _ = exe.forward_before_backward()
     >>> ready = exe.ready_pass([exe.arg_dict["x"]])
     >>> batch = [mx.nd.array([3])]
-    >>> ready.takes(batch)
+    >>> ready.inputs.takes(batch)
     True
     >>> exe.run_ready(ready, batch, ready.step)
     >>> exe.outputs[0].item(), exe.grad_dict["x"].item()
@@ -64,17 +124,12 @@ class ReadyPass:
         memory: SameMemory,
     ) -> None:
         self.plan, self.step, self.tensors = plan, step, arrays.memory()
-        self._memory, self._inputs = memory, [*inputs]
+        self.inputs, self._memory = ReadyInputs(inputs), memory
         positions = {id(slot.array): i for i, slot in enumerate(arrays.order)}
         self._positions = [positions[id(array)] for array in inputs]
-        self._shapes = [*map(_shape_of, inputs)]
-        self._elements = sum([array.size for array in inputs])
         self._wanted = [
             (slot, slot.grad, slot.grad.storage.dtype) for slot in arrays.wanted if slot.grad is not None
         ]
-        # By position: whether it is lent; what the network's operators write to, or hand on by its address, is copied.
-        self._lends = [array.size >= _LEAST and _CAN_LEND for array in inputs]
-        self._is_sure = not any(self._lends)
 
     @classmethod
     def of(
@@ -96,36 +151,14 @@ class ReadyPass:
         return type(None), ()
 
     def holds(self) -> bool:
-        """Return whether the arrays still have their memory, and inputs are not part of a record of the user's."""
-        if mode.recording or not self._memory.holds():
-            return False
-        return all([each.leaf is None and each.history is None for each in self._inputs])
+        """Return whether the arrays that are no inputs still have their memory."""
+        return self._memory.holds()
 
-    def takes(self, batch: Sequence[NDArray]) -> bool:
-        """Return whether a batch is one of dense arrays in the shapes of the inputs."""
-        try:
-            return [*map(_dense_shape_of, batch)] == self._shapes
-        except AttributeError:  # NumPy's, or of another storage
-            return False
-
-    def copy(self, batch: Sequence[NDArray]) -> None:
-        """Bring a batch that it takes into the inputs."""
-        with threads_for(self._elements):
-            for i, (array, given) in enumerate(zip(self._inputs, batch, strict=True)):
-                source = given.storage.tensor
-                assert source is not None
-                if self._lends[i] and _is_lent(source, given, array):
-                    array.storage.tensor = torch._lazy_clone(source)
-                else:
-                    array.writable_tensor().copy_(source)
-                self.tensors[self._positions[i]] = array.tensor
-
-    def note_run(self) -> None:
-        """Note, after a run, which inputs are still lent; the others were copied by operators, and are from now on."""
-        if not self._is_sure:
-            self._is_sure = True
-            lent = [_is_lazy(self.tensors[position]) for position in self._positions]
-            self._lends = [*map(operator.and_, self._lends, lent)]
+    def bring(self, batch: Sequence[NDArray]) -> None:
+        """Bring a batch that the inputs take into them."""
+        self.inputs.bring(batch)
+        for position, array in zip(self._positions, self.inputs.arrays, strict=True):
+            self.tensors[position] = array.storage.tensor  # type: ignore[assignment]  # it is dense
 
     def put(self, gradients: Sequence[Tensor | None]) -> None:
         """Put gradients into their arrays."""

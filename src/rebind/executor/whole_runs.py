@@ -111,9 +111,9 @@ class WholeRuns(Inspection):
         if plan.constants:
             self._arrays.fill(plan.constants)
         with grad_mode(False), self._plans.threads:
-            ready.copy(batch)
+            ready.bring(batch)
             found = step(ready.tensors, source)
-        ready.note_run()
+        ready.inputs.note_run()
         self._last = Pass(plan, None, found.new_aux, random_state)
         self.has_run = True
         assert self._handles is not None

@@ -47,7 +47,7 @@ class ReadyBatches:
         try:
             data, label = batch.data, getattr(batch, "label", None)  # type: ignore[attr-defined]  # whatever it is
             found = [*data, *(label or ())]
-            return found if len(data) == self._data and self.passes.takes(found) else None
+            return found if len(data) == self._data and self.passes.inputs.takes(found) else None
         except (AttributeError, TypeError):  # no batch, or batches for several devices
             return None
 
