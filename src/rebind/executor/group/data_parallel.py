@@ -18,7 +18,7 @@ from ..head_grads import HeadGrads
 from ..whole import Update
 from .binding_cache import BindingCache
 from .outputs import Outputs, merged, output_axes, update_metric
-from .ready import ReadyBatches
+from .ready import OneDevice, ReadyBatches
 from .replicas import (
     Devices,
     GroupDevices,
@@ -208,6 +208,12 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self._outputs = Outputs(
             self._network.graph.output_names, self.output_layouts, self.replicas.split, self.execs
         )
+        kinds = (self._data, self._labels)
+        self._one_device: OneDevice | None = None
+        # A batch may have more than the network.
+        if len(self.execs) == 1 and all([*each.targets] == [*range(len(each.names))] for each in kinds):
+            data, labels = ([target.arrays[0] for target in each.targets.values()] for each in kinds)
+            self._one_device = OneDevice(data, labels)
         self.data_names, self.data_layouts = self._data.names, self._data.axes
         self.label_names, self.label_layouts = self._labels.names, self._labels.axes
         self.data_arrays = self._data.pairs
@@ -301,13 +307,20 @@ class DataParallelExecutorGroup(Generic[Desc]):
         >>> group.get_outputs()[0].asnumpy().tolist()
         [2.0, 4.0]
         """
-        copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
+        self._bring(data_batch)
         training = self.for_training if is_train is None else bool(is_train)
         for exe in self.execs:
             if training and backward_follows:
                 exe.forward_before_backward()
             else:
                 exe.forward(training)
+        if self._one_device is not None:
+            self._one_device.note_run()
+
+    def _bring(self, data_batch: Batch | Sequence[Batch]) -> None:
+        """Bring each device's slice of a batch to it."""
+        if self._one_device is None or not self._one_device.bring(data_batch):
+            copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
 
     def ready_batches(self) -> ReadyBatches | None:
         """Return what passes for the next batches need not find out anew, after one; None where there is more to do.
@@ -318,12 +331,10 @@ class DataParallelExecutorGroup(Generic[Desc]):
         >>> group.ready_batches() is None
         True
         """
-        kinds, exe = (self._data, self._labels), self.execs[0]
-        # A batch may have more than the network.
-        whole = all([*each.targets] == [*range(len(each.names))] for each in kinds)
-        if len(self.execs) > 1 or not whole or not exe.has_run:
+        exe = self.execs[0]
+        if self._one_device is None or not exe.has_run:
             return None
-        passes = exe.ready_pass([target.arrays[0] for each in kinds for target in each.targets.values()])
+        passes = exe.ready_pass(self._one_device.arrays)
         return None if passes is None else ReadyBatches(exe, passes, len(self._data.names))
 
     def repeat(self, data_batch: Batch | Sequence[Batch]) -> bool:
@@ -355,7 +366,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         run = self.execs[0].updating(update) if self.is_compiled and len(self.execs) == 1 else None
         if run is None:
             return False
-        copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
+        self._bring(data_batch)
         run()
         return True
 

@@ -1,4 +1,4 @@
-"""Batches that come in the shapes of the last one, to a group of one executor."""
+"""Batches for a group of one executor: how they come into its arrays, and passes for those that are like the last."""
 
 from __future__ import annotations
 
@@ -7,10 +7,55 @@ from collections.abc import Sequence
 from ...ndarray import NDArray
 from ...protocols import Batch
 from ..executor import Executor
-from ..ready import ReadyPass
+from ..ready import ReadyInputs, ReadyPass
 from ..whole import WholeStep
 
-__all__ = ["ReadyBatches"]
+__all__ = ["OneDevice", "ReadyBatches"]
+
+
+class OneDevice:
+    """The inputs of a group's one executor, for batches that have what it has.
+
+    Parameters
+    ----------
+    data, labels
+        The arrays, in the order of a batch's.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> x = mx.nd.zeros((2,))
+    >>> inputs = OneDevice([x], [])
+    >>> inputs.bring(mx.io.DataBatch([mx.nd.array([1, 2])])), x.asnumpy().tolist()
+    (True, [1.0, 2.0])
+    >>> inputs.bring(mx.io.DataBatch([mx.nd.array([1, 2, 3])]))
+    False
+    """
+
+    def __init__(self, data: Sequence[NDArray], labels: Sequence[NDArray]) -> None:
+        self._data, self._labels = ReadyInputs(data), ReadyInputs(labels)
+
+    @property
+    def arrays(self) -> list[NDArray]:
+        """All of them."""
+        return [*self._data.arrays, *self._labels.arrays]
+
+    def bring(self, batch: object) -> bool:
+        """Lend or copy a batch, with labels or without; return whether it fits. If not, nothing has changed."""
+        try:
+            data, labels = batch.data, getattr(batch, "label", None) or ()  # type: ignore[attr-defined]  # whatever it is
+            if not self._data.takes(data) or (labels and not self._labels.takes(labels)):
+                return False
+        except (AttributeError, TypeError):  # no batch, or batches for several devices
+            return False
+        self._data.bring(data)
+        if labels:
+            self._labels.bring(labels)
+        return True
+
+    def note_run(self) -> None:
+        """Note, after a run, which inputs are still lent."""
+        self._data.note_run()
 
 
 class ReadyBatches:
