@@ -268,3 +268,39 @@ def test_a_copy_has_arrays_of_its_own() -> None:
     weight = [mx.nd.ones((2,))]
     updater([7], [mx.nd.ones((2,))], weight)
     assert updater.states.keys() == {*module.policy.updater.states, 7}
+
+
+def convolution() -> Any:
+    net = S.Convolution(S.var("data"), kernel=(3, 3), num_filter=4, name="conv")
+    net = S.FullyConnected(S.Activation(net, act_type="tanh"), num_hidden=3, name="fc")
+    return S.SoftmaxOutput(net, name="softmax")
+
+
+@pytest.mark.parametrize("backend", ["default", "aot_eager"])
+def test_a_batch_may_be_written_over_between_forward_and_backward(backend: str) -> None:
+    gradients = []
+    for writes in (True, False):
+        module = mx.mod.Module(convolution(), backend=backend)
+        module.bind([("data", (8, 3, 20, 20))], [("softmax_label", (8,))])
+        module.init_params(mx.init.One())
+        for number in range(3):
+            random = np.random.default_rng(number)
+            data = mx.nd.array(random.normal(size=(8, 3, 20, 20)))
+            module.forward(mx.io.DataBatch([data], [mx.nd.array(random.integers(0, 3, 8))]), is_train=True)
+            if writes:
+                data[:] = 9
+            module.backward()
+        grads = exe(module).grad_dict
+        gradients.append({name: each.asnumpy() for name, each in grads.items() if each is not None})
+    equal(*gradients)
+
+
+def test_predictions_of_batches_that_share_an_array() -> None:
+    module, data = made(), mx.nd.zeros((64, SIZE))
+    found, wanted = [], []
+    for number in range(4):
+        data[:] = batch(number).data[0]
+        module.forward(mx.io.DataBatch([data]), is_train=False)
+        found.append(module.get_outputs()[0].asnumpy())
+        wanted.append(exe(module).forward(is_train=False, data=batch(number).data[0])[0].asnumpy())
+    np.testing.assert_array_equal(found, wanted)
