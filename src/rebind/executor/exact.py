@@ -11,15 +11,19 @@ import contextlib
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
+import torch.utils._pytree as pytree
 from torch import Tensor, fx
 
 from ..grad_mode import grad_mode
 from ..graph.passes import Compiler
+from .compiling import CompiledCode
 
-__all__ = ["ExactCode"]
+__all__ = ["ExactCode", "FirstSizes", "tensors_in"]
+
+R = TypeVar("R")
 
 #: What code depends on besides values; the order in memory comes on top.
 _FORM = operator.attrgetter("shape", "dtype", "device")
@@ -64,9 +68,8 @@ class ExactCode:
             self._run: Callable[..., Sequence[Tensor]] = backend(graph, list(inputs))
 
     def _trace(self, function: Callable[..., Any], inputs: Sequence[Tensor]) -> fx.GraphModule:
-        from torch.fx.experimental.proxy_tensor import (
-            make_fx,
-        )  # 0.2 s, which other programs need not wait for
+        # 0.2 s, which other programs need not wait for.
+        from torch.fx.experimental.proxy_tensor import make_fx
 
         def flat(*tensors: Tensor) -> list[Tensor]:
             results: list[Tensor] = []
@@ -119,6 +122,78 @@ class ExactCode:
             else tuple([None if i is None else results[i] for i in places])
             for places in self._places
         ]
+
+
+class FirstSizes:
+    """A function of trees of tensors by exact code, which is made at the first call, for the sizes of that.
+
+    Other sizes are Dynamo's, which is told of which sizes differ, so that one code does for all of them.
+
+    Parameters
+    ----------
+    function
+        As of `ExactCode`, with tuples and lists of tensors for arguments; what else is in them stays the same.
+    compiled
+        The code of the plan that it runs.
+
+    Examples
+    --------
+    >>> first = FirstSizes(lambda tensors: (tensors,), CompiledCode(fx.GraphModule({}, fx.Graph()), "eager"))
+    >>> first.run([torch.ones(1)]), first.run([torch.ones(2)])
+    ([(tensor([1.]),)], None)
+    """
+
+    def __init__(self, function: Callable[..., Sequence[Sequence[Any]]], compiled: CompiledCode) -> None:
+        self._function, self._compiler = function, compiled.compiler
+        #: Its code; None before the first call, and where it cannot be made.
+        self.code: ExactCode | None = None
+        # Dynamo's code is there to copy what the next run writes over.
+        self._tried = compiled.keeps_memory
+
+    def run(self, *trees: Any) -> list[tuple[Any, ...]] | None:
+        """Return the function's results; None, and nothing was done, where there is no code for these sizes."""
+        inputs = tensors_in(trees)
+        if not self._tried:
+            self._tried = True
+            # None of this has run on a GPU yet. What goes wrong Dynamo meets again, and says so.
+            if all(each.is_cpu for each in inputs):
+                with contextlib.suppress(Exception):
+                    self.code = ExactCode(_of_tensors(self._function, trees), inputs, self._compiler)
+        code = self.code
+        if code is None:
+            return None
+        if code.takes(inputs):
+            return code(inputs)
+        code.mark_other_sizes(inputs)
+        return None
+
+
+def tensors_in(trees: Any) -> list[Tensor]:
+    """Return the tensors of trees of tuples and lists, in the order of `pytree`, which takes far longer.
+
+    >>> tensors_in(([torch.ones(1), None], (torch.zeros(1), "name")))
+    [tensor([1.]), tensor([0.])]
+    """
+    found: list[Tensor] = []
+    for each in trees:
+        if isinstance(each, Tensor):
+            found.append(each)
+        elif isinstance(each, (tuple, list)):
+            found += tensors_in(each)
+    return found
+
+
+def _of_tensors(function: Callable[..., R], trees: Any) -> Callable[..., R]:
+    """Return a function of the tensors of trees; what else is in the trees is the same in each call."""
+    leaves, spec = pytree.tree_flatten(trees)
+    others = [None if isinstance(each, Tensor) else (each,) for each in leaves]
+
+    def of_tensors(*tensors: Tensor) -> R:
+        given = iter(tensors)
+        filled = [next(given) if other is None else other[0] for other in others]
+        return function(*pytree.tree_unflatten(filled, spec))
+
+    return of_tensors
 
 
 def _form_of(inputs: Sequence[Tensor]) -> tuple[list[Any], list[Any]]:

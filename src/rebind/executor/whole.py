@@ -6,7 +6,6 @@ autograd: what is quick to compute gains most. It needs that backward is given n
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import itertools
@@ -16,14 +15,13 @@ from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import torch
-import torch.utils._pytree as pytree
 from torch import Tensor
 
 from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward, apart
 from .compiling import CompiledCode, with_results_of_its_own
-from .exact import ExactCode
+from .exact import ExactCode, FirstSizes, tensors_in
 from .explicit import Halves, explicit_halves, explicit_step
 from .lower import Plan
 from .outputs import detached
@@ -41,7 +39,6 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-R = TypeVar("R")
 
 #: From arguments and auxiliary states, and where random numbers come from, to outputs, gradients and new states.
 WholeStep = Callable[[Sequence[Tensor], "Source | None"], Gradients]
@@ -143,69 +140,17 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
     def whole(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         return step.forward_backward(tensors, seed=source)
 
-    exact = _Exact(whole, plan.compiled)
+    exact = FirstSizes(whole, plan.compiled)
     fast = compiled(_with_own_code(whole), backend=plan.compiled.compiler)
     fast = with_results_of_its_own(fast, plan.compiled.compiler)
 
     def call(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
-        found = exact.run(tensors, source)
-        found = _apart(fast(tensors, source) if found is None else found)
+        exactly = exact.run(tensors, source)
+        found = _apart(fast(tensors, source) if exactly is None else Gradients(*exactly))
         # Of compiled code a view, or the input itself, is all that shares its memory.
         return found._replace(outputs=tuple(detached(found.outputs, tensors, [()] * len(found.outputs))))
 
     return call
-
-
-class _Exact:
-    """Exact code of a function of trees of tensors, made at the first call for the sizes of that; see `ExactCode`.
-
-    Other sizes are Dynamo's, which is told of which sizes differ, so that one code does for all of them.
-    """
-
-    def __init__(self, function: Callable[..., Gradients], compiled: CompiledCode) -> None:
-        self._function, self._compiler = function, compiled.compiler
-        self.code: ExactCode | None = None
-        # Dynamo's code is there to copy what the next run writes over.
-        self._tried = compiled.keeps_memory
-
-    def run(self, *trees: Any) -> Gradients | None:
-        """Return the function's results by its exact code; None where there is none for these inputs."""
-        inputs = _tensors_in(trees)
-        if not self._tried:
-            self._tried = True
-            with contextlib.suppress(Exception):  # Dynamo meets it again, and says what is wrong
-                self.code = ExactCode(_of_tensors(self._function, trees), inputs, self._compiler)
-        code = self.code
-        if code is None:
-            return None
-        if code.takes(inputs):
-            return Gradients(*code(inputs))
-        code.mark_other_sizes(inputs)
-        return None
-
-
-def _tensors_in(trees: Any) -> list[Tensor]:
-    """Return the tensors of trees of tuples and lists, in the order of `pytree`, which takes far longer."""
-    found: list[Tensor] = []
-    for each in trees:
-        if isinstance(each, Tensor):
-            found.append(each)
-        elif isinstance(each, (tuple, list)):
-            found += _tensors_in(each)
-    return found
-
-
-def _of_tensors(function: Callable[..., R], trees: Any) -> Callable[..., R]:
-    """Return a function of the tensors of trees; what else is in the trees is the same in each call."""
-    leaves, spec = pytree.tree_flatten(trees)
-    others = [None if isinstance(each, Tensor) else (each,) for each in leaves]
-
-    def of_tensors(*tensors: Tensor) -> R:
-        given = iter(tensors)
-        leaves = [next(given) if other is None else other[0] for other in others]
-        return function(*pytree.tree_unflatten(leaves, spec))
-
-    return of_tensors
 
 
 def _apart(found: Gradients) -> Gradients:
@@ -261,7 +206,7 @@ class UpdatingStep:
 
         self._wanted, self._draws = wanted, plan.draws
         self._part, self._settings = part, part.settings
-        self._exact = _Exact(functools.partial(updating, part), plan.compiled)
+        self._exact = FirstSizes(functools.partial(updating, part), plan.compiled)
         self._fast = compiled(_with_own_code(updating), backend=plan.compiled.compiler)
 
     def __call__(
@@ -276,9 +221,11 @@ class UpdatingStep:
         tensors, source
             Arguments and auxiliary states, and where random numbers come from.
         """
-        found = self._exact.run(states, rates, tensors, source) if self.has_its_settings else None
-        if found is None:
+        exactly = self._exact.run(states, rates, tensors, source) if self.has_its_settings else None
+        if exactly is None:
             found = self._fast(self._part, states, rates, tensors, source)
+        else:
+            found = Gradients(*exactly)
         self.note_written(tensors)
         return _apart(found)
 
@@ -298,7 +245,7 @@ class UpdatingStep:
 
     def again(self, states: Any, tensors: Sequence[Tensor]) -> UpdatingAgain | None:
         """Return what runs it on the same states and tensors again; None where there is no exact code for them."""
-        code, before = self._exact.code, _tensors_in(states)
+        code, before = self._exact.code, tensors_in(states)
         if code is None:
             return None
         # Rates are between them, and a seed may follow.
@@ -333,7 +280,7 @@ class UpdatingAgain:
     def __call__(self, rates: Any, source: Source | None) -> Gradients:
         """Run it."""
         versions = [] if self._ran else [each._version for each in self._tensors]
-        inputs = [*self._states, *_tensors_in(rates), *self._tensors, *_tensors_in((source,))]
+        inputs = [*self._states, *tensors_in(rates), *self._tensors, *tensors_in((source,))]
         found = Gradients(*self._code(inputs))
         if not self._ran:
             self._ran = True

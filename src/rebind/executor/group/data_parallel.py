@@ -208,12 +208,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self._outputs = Outputs(
             self._network.graph.output_names, self.output_layouts, self.replicas.split, self.execs
         )
-        kinds = (self._data, self._labels)
-        self._one_device: OneDevice | None = None
-        # A batch may have more than the network.
-        if len(self.execs) == 1 and all([*each.targets] == [*range(len(each.names))] for each in kinds):
-            data, labels = ([target.arrays[0] for target in each.targets.values()] for each in kinds)
-            self._one_device = OneDevice(data, labels)
+        self._one_device = OneDevice.of(self._data, self._labels, self.execs)
         self.data_names, self.data_layouts = self._data.names, self._data.axes
         self.label_names, self.label_layouts = self._labels.names, self._labels.axes
         self.data_arrays = self._data.pairs

@@ -9,6 +9,7 @@ from ...protocols import Batch
 from ..executor import Executor
 from ..ready import ReadyInputs, ReadyPass
 from ..whole import WholeStep
+from .routing import Inputs
 
 __all__ = ["OneDevice", "ReadyBatches"]
 
@@ -34,6 +35,23 @@ class OneDevice:
 
     def __init__(self, data: Sequence[NDArray], labels: Sequence[NDArray]) -> None:
         self._data, self._labels = ReadyInputs(data), ReadyInputs(labels)
+
+    @classmethod
+    def of(cls, data: Inputs, labels: Inputs, execs: Sequence[Executor]) -> OneDevice | None:
+        """Return it for what batches have; None for several devices, or where a batch has more than the network.
+
+        >>> import rebind as mx
+        >>> from rebind.executor.group.split import Split
+        >>> exe = (mx.sym.var("x") * 2).simple_bind(mx.cpu(), x=(3,))
+        >>> whole, arrays = Split((slice(0, 3),)), [exe.arg_dict]
+        >>> data, more = (Inputs.of("data", [mx.io.DataDesc(n, (3,))], whole, arrays) for n in ("x", "y"))
+        >>> [OneDevice.of(data, labels, [exe]) is None for labels in (data, more)]
+        [False, True]
+        """
+        kinds = (data, labels)
+        if len(execs) > 1 or any([*each.targets] != [*range(len(each.names))] for each in kinds):
+            return None
+        return cls(*([target.arrays[0] for target in each.targets.values()] for each in kinds))
 
     @property
     def arrays(self) -> list[NDArray]:
