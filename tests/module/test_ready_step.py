@@ -304,3 +304,10 @@ def test_predictions_of_batches_that_share_an_array() -> None:
         found.append(module.get_outputs()[0].asnumpy())
         wanted.append(exe(module).forward(is_train=False, data=batch(number).data[0])[0].asnumpy())
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_batch_in_the_memory_of_an_iterator_is_copied() -> None:
+    module, memory = made(), np.random.default_rng(0).normal(size=(64, SIZE)).astype(np.float32)
+    found = module.predict(mx.io.NDArrayIter(memory, batch_size=64)).asnumpy()
+    wanted = exe(module).forward(is_train=False, data=mx.nd.array(memory))[0].asnumpy()
+    np.testing.assert_array_equal(found, wanted)

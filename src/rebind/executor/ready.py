@@ -74,10 +74,13 @@ class ReadyInputs:
             for i, (array, given) in enumerate(zip(self.arrays, batch, strict=True)):
                 source = given.storage.tensor
                 assert source is not None
-                if self._lends[i] and _is_lent(source, given, array):
-                    array.storage.tensor = torch._lazy_clone(source)
-                else:
-                    array.writable_tensor().copy_(source)
+                if self._lends[i] and _can_be_lent(source, given, array):
+                    try:
+                        array.storage.tensor = torch._lazy_clone(source)
+                        continue
+                    except RuntimeError:  # the memory is not PyTorch's, as that of an iterator's only batch
+                        self._lends[i] = False
+                array.writable_tensor().copy_(source)
 
     def note_run(self) -> None:
         """Note, after the first run, which inputs are still lent."""
@@ -175,8 +178,8 @@ class ReadyPass:
                 storage.tensor = found
 
 
-def _is_lent(source: Tensor, given: NDArray, array: NDArray) -> bool:
-    """Return whether an input can be a lazy clone: all of the memory is the batch's, and nobody else knows either's."""
+def _can_be_lent(source: Tensor, given: NDArray, array: NDArray) -> bool:
+    """Return whether an input may be a lazy clone of a batch's array: nobody else knows the memory of either."""
     target = array.storage.tensor
     return (
         target is not None
