@@ -52,9 +52,7 @@ class Repeatable(Generic[T]):
     found
         What was found out; None where there is nothing.
     is_worth_while
-        Whether to find it out, where there is nothing.
-    is_over
-        Whether there is nothing, and will be nothing.
+        Whether there is something, or it is to be found out; False where there will be nothing.
 
     Examples
     --------
@@ -66,18 +64,17 @@ class Repeatable(Generic[T]):
     (None, False)
     """
 
-    __slots__ = ("found", "is_over", "is_worth_while")
+    __slots__ = ("found", "is_worth_while")
 
     def __init__(self) -> None:
         self.found: T | None = None
-        self.is_worth_while, self.is_over = True, False
+        self.is_worth_while = True
 
     def keep(self, found: T | None) -> None:
         """Keep what was found out; None where there is nothing to be kept, the next time neither."""
-        self.found, self.is_worth_while, self.is_over = found, found is not None, found is None
+        self.found, self.is_worth_while = found, found is not None
 
     def drop(self) -> None:
         """Drop what does not hold any more."""
         if self.found is not None:
             self.is_worth_while, self.found = self.found.was_used, None
-            self.is_over = not self.is_worth_while

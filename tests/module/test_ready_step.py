@@ -311,3 +311,17 @@ def test_a_batch_in_the_memory_of_an_iterator_is_copied() -> None:
     found = module.predict(mx.io.NDArrayIter(memory, batch_size=64)).asnumpy()
     wanted = exe(module).forward(is_train=False, data=mx.nd.array(memory))[0].asnumpy()
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_batch_of_a_record_is_data(at_once: bool) -> None:
+    module, x = made(), batch(0).data[0]
+    x.attach_grad()
+    with mx.autograd.record():
+        given = mx.io.DataBatch([x * 2], batch(0).label)
+    for number in range(3):
+        step(module, number, at_once=at_once, batch=given)
+        module.forward(given, is_train=False)
+    data = exe(module).arg_dict["data"]
+    assert not data.tensor.requires_grad
+    np.testing.assert_array_equal(data.asnumpy(), 2 * x.asnumpy())

@@ -72,9 +72,13 @@ class ReadyInputs:
         """Lend or copy a batch that it takes."""
         with threads_for(self._elements):
             for i, (array, given) in enumerate(zip(self.arrays, batch, strict=True)):
-                source = given.storage.tensor
+                source, target = given.storage.tensor, array.storage.tensor
                 assert source is not None
-                if self._lends[i] and _can_be_lent(source, given, array):
+                # To a GPU, from a record, into other storage: as any array is written.
+                if target is None or not target.is_cpu or source.requires_grad:
+                    array.write(source)
+                    continue
+                if self._lends[i] and _can_be_lent(source, target, given, array):
                     try:
                         array.storage.tensor = torch._lazy_clone(source)
                         continue
@@ -150,9 +154,6 @@ class ReadyPass:
         memory = SameMemory.of([each for each in found if each is not None and id(each) not in known])
         return None if memory is None else cls(plan, step, arrays, inputs, memory)
 
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return type(None), ()
-
     def holds(self) -> bool:
         """Return whether the arrays that are no inputs still have their memory."""
         return self._memory.holds()
@@ -178,16 +179,13 @@ class ReadyPass:
                 storage.tensor = found
 
 
-def _can_be_lent(source: Tensor, given: NDArray, array: NDArray) -> bool:
+def _can_be_lent(source: Tensor, target: Tensor, given: NDArray, array: NDArray) -> bool:
     """Return whether an input may be a lazy clone of a batch's array: nobody else knows the memory of either."""
-    target = array.storage.tensor
     return (
-        target is not None
+        source.is_cpu
         and source.dtype is target.dtype
         and source.is_contiguous()
         and not given.storage.shared
         and not array.storage.shared
-        and source.device == target.device
-        and not source.requires_grad
         and source.untyped_storage().nbytes() == source.nbytes
     )

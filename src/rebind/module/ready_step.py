@@ -47,7 +47,7 @@ class ReadyStep:
         update: ReadyUpdate,
         compiled: UpdatingAgain | None,
     ) -> None:
-        self._group, self._policy, self._trained = group, policy, trained
+        self._group, self._policy, self._updater, self._trained = group, policy, policy.updater, trained
         self._indices = [policy.keys(each.name)[0] for each in trained]
         self._weights = [each.weights[0] for each in trained]
         self._gradients = [each.gradients[0] for each in trained]
@@ -95,12 +95,9 @@ class ReadyStep:
         compiled = step.again(states, batches.passes.tensors)
         return None if compiled is None else cls(group, policy, trained, batches, update, compiled)
 
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return type(None), ()
-
     def holds(self, group: DataParallelExecutorGroup | None, policy: object) -> bool:
         """Return whether all is as it was."""
-        updater = self._policy.updater
+        updater = self._updater
         return (
             group is self._group
             and policy is self._policy

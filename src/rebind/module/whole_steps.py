@@ -44,7 +44,7 @@ class WholeSteps(Joint):
     def forward_backward(self, data_batch: AnyBatch) -> None:
         """Compute outputs and gradients for a batch."""
         group = self._group
-        may_repeat = group is not None and not group.ready_passes.is_over and self._repeats_passes()
+        may_repeat = group is not None and group.ready_passes.is_worth_while and self._repeats_passes()
         if group is None or not may_repeat or not group.repeat(data_batch):
             super().forward_backward(data_batch)
             return
@@ -68,7 +68,7 @@ class WholeSteps(Joint):
         if group is None:
             return False
         ready = group.ready_steps
-        if ready.is_over and not group.is_compiled:
+        if not ready.is_worth_while and not group.is_compiled:
             return False
         policy = self.policy
         if not self._takes_plain_steps():
@@ -85,8 +85,8 @@ class WholeSteps(Joint):
                 return False
             ready.keep(ReadyStep.of(group, policy, self._parameters.trained(), None))
             return ready.found is not None and self._repeat(ready.found, group, data_batch)
-        trained = self._parameters.trained()
         self._follow_batch(data_batch)
+        trained = self._parameters.trained()  # of the batch's shapes
         rule = self._joined = JoinedRule.of(policy, [each.name for each in trained], self._joined)
         if rule is None or not trained or self._inputs.absent_labels:
             return False

@@ -60,11 +60,11 @@ class OneDevice:
 
     def bring(self, batch: object) -> bool:
         """Lend or copy a batch, with labels or without; return whether it fits. If not, nothing has changed."""
-        try:
-            data, labels = batch.data, getattr(batch, "label", None) or ()  # type: ignore[attr-defined]  # whatever it is
-            if not self._data.takes(data) or (labels and not self._labels.takes(labels)):
-                return False
-        except (AttributeError, TypeError):  # no batch, or batches for several devices
+        read = _read(batch)
+        if read is None:
+            return False
+        data, labels = read
+        if not self._data.takes(data) or (labels and not self._labels.takes(labels)):
             return False
         self._data.bring(data)
         if labels:
@@ -74,6 +74,13 @@ class OneDevice:
     def note_run(self) -> None:
         """Note, after a run, which inputs are still lent."""
         self._data.note_run()
+        self._labels.note_run()
+
+
+def _read(batch: object) -> tuple[Sequence[NDArray], Sequence[NDArray]] | None:
+    """Return data and labels of a batch; None of what is no batch, or a list with a batch for each device."""
+    data, labels = getattr(batch, "data", None), getattr(batch, "label", None) or ()
+    return (data, labels) if isinstance(data, (list, tuple)) and isinstance(labels, (list, tuple)) else None
 
 
 class ReadyBatches:
@@ -107,12 +114,11 @@ class ReadyBatches:
 
     def arrays_of(self, batch: object) -> list[NDArray] | None:
         """Return the arrays of a batch; None where it is another one than those before."""
-        try:
-            data, label = batch.data, getattr(batch, "label", None)  # type: ignore[attr-defined]  # whatever it is
-            found = [*data, *(label or ())]
-            return found if len(data) == self._data and self.passes.inputs.takes(found) else None
-        except (AttributeError, TypeError):  # no batch, or batches for several devices
+        read = _read(batch)
+        if read is None or len(read[0]) != self._data:
             return None
+        found = [*read[0], *read[1]]
+        return found if self.passes.inputs.takes(found) else None
 
     def run(self, arrays: Sequence[NDArray], step: WholeStep) -> None:
         """Run forward and backward, or what is done with them, for the arrays of a batch."""
