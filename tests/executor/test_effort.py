@@ -62,19 +62,41 @@ def threads_seen(symbol, **shapes):
     return seen, torch.get_num_threads()
 
 
-@pytest.mark.parametrize(("units", "expected"), [(10, 1), (1000, 3)])
-def test_a_small_graph_is_computed_by_one_thread(units, expected):
+def threads_seen_in_inference(symbol, **shapes):
+    """Return the threads that PyTorch has while the graph runs in inference."""
+    seen = []
+    executor = symbol.simple_bind(mx.cpu(), grad_req="null", **shapes)
+    plan = executor._plans.get(is_train=False, recorded=False)
+    call = next(node for node in plan.code.graph.nodes if node.op == "call_function")
+    first = call.target
+
+    def seeing(*args, **kwargs):
+        seen.append(torch.get_num_threads())
+        return first(*args, **kwargs)
+
+    call.target = seeing
+    plan.code.recompile()
+    executor.forward(is_train=False)
+    return seen, torch.get_num_threads()
+
+
+@pytest.mark.parametrize(
+    ("units", "in_training", "in_inference"), [(10, 1, 1), (400, 1, 1), (500, 1, 3), (1000, 3, 3)]
+)
+def test_a_small_graph_is_computed_by_one_thread(units, in_training, in_inference):
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
         net = mx.sym.FullyConnected(mx.sym.tanh(X), num_hidden=units, name="fc")
-        assert threads_seen(net, x=(110, 100)) == ([expected] * 2, 3)
+        assert threads_seen(net, x=(110, 100)) == ([in_training] * 2, 3)
+        assert threads_seen_in_inference(net, x=(110, 100)) == ([in_inference], 3)
     finally:
         torch.set_num_threads(before)
 
 
 def test_a_graph_without_known_shapes_is_not_small():
-    assert not is_small(mx.sym.tanh(X).graph, Facts())
+    effort = multiply_adds(mx.sym.tanh(X).graph, Facts())
+    assert effort is None and not is_small(effort)
     assert not has_small_results(mx.sym.tanh(X).graph, Facts())
 
 

@@ -9,9 +9,11 @@ from ..shapes import is_known, size
 
 __all__ = ["has_small_results", "is_small", "multiply_adds"]
 
-#: Multiply-adds of a forward run from which on several threads are quicker: measured with two on networks of fully
-#: connected layers, whose steps took as long with one (3 million), 1.1 (7), 1.2 (15 to 45) and 1.5 times as long (150).
-_SMALL = 10_000_000
+#: Multiply-adds of a forward run up to which one thread computes it, with backward and by itself: measured with two on
+#: networks of fully connected layers. Training took as long with one thread (3 million), 1.1 (7), 1.2 (10 to 45) and 1.5
+#: times as long (150); inference 1.2 (1 to 3), 1.5 (7 to 15). Beside two busy loops training took 1.5 to 3 times as long
+#: with two threads, inference 2.2 and more up to 3 million, 1.4 at 7.
+_SMALL, _SMALL_INFERENCE = 10_000_000, 5_000_000
 #: Bytes of all results of a forward run up to which each may be kept until the end of backward.
 _SMALL_RESULTS = 8 * 2**20
 
@@ -44,15 +46,13 @@ def multiply_adds(graph: Graph, facts: Facts) -> int | None:
     return total
 
 
-def is_small(graph: Graph, facts: Facts) -> bool:
-    """Whether one thread runs a graph at least as fast as several; see `rebind.threads`.
+def is_small(effort: int | None, inference: bool = False) -> bool:
+    """Whether one thread is left to run a graph of so many multiply-adds; see `rebind.threads`.
 
-    >>> import rebind as mx
-    >>> is_small(mx.sym.var("x").graph, Facts())
-    True
+    >>> [is_small(effort) for effort in (7_000_000, None)], is_small(7_000_000, inference=True)
+    ([True, False], False)
     """
-    found = multiply_adds(graph, facts)
-    return found is not None and found <= _SMALL
+    return effort is not None and effort <= (_SMALL_INFERENCE if inference else _SMALL)
 
 
 def has_small_results(graph: Graph, facts: Facts) -> bool:

@@ -219,7 +219,7 @@ class Executor(WholeRuns):
         halves = self._halves(plan) if record and explicit and watch is None else None
         backward = None
         try:
-            with grad_mode(record and halves is None), self._plans.threads:
+            with grad_mode(record and halves is None), self._plans.threads(inference=not record):
                 if halves is not None:
                     (outputs, new_aux, loss_inputs), needed = halves.forward(source, tensors)
                     backward = functools.partial(halves.backward, needed)
@@ -292,7 +292,7 @@ class Executor(WholeRuns):
             return
         gradients, last.gradients = last.gradients, None
         if gradients is not None and on_gradient is None:
-            with self._plans.threads:
+            with self._plans.threads():
                 self._arrays.receive_gradients(gradients)
         else:
             if last.record is None:  # freed by an earlier backward, or never made in an inference pass
@@ -301,7 +301,7 @@ class Executor(WholeRuns):
             assert record is not None
             if self._arrays.staying:
                 head_grads = apart_from(head_grads, self._arrays.staying)
-            with self._plans.threads:
+            with self._plans.threads():
                 if record.explicit is None:
                     run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
                     self._arrays.take_gradients(run, on_gradient, head_grads)

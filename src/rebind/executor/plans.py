@@ -16,7 +16,7 @@ from ..graph.passes import backend_named, uses_shapes
 from ..threads import OneThread
 from .compiling import obstacle
 from .control_flow import Kernels
-from .effort import has_small_results, is_small
+from .effort import has_small_results, is_small, multiply_adds
 from .lower import Plan, lower
 from .recompute import has_marks
 
@@ -187,21 +187,22 @@ class Plans:
         chosen = backend or self.backend
         return Target.at(self.device, is_train, self.groups, chosen, traced, recorded, recompute)
 
-    @property
-    def threads(self) -> OneThread:
+    def threads(self, inference: bool = False) -> OneThread:
         """For the ``with`` block of a run: one thread if the graph is small, otherwise as many as there are.
+
+        `inference` says that backward does not follow: see `rebind.executor.effort`.
 
         >>> import rebind as mx
         >>> plans = Plans(mx.sym.var("x").graph, mx.cpu(), {})
-        >>> with plans.threads:
+        >>> with plans.threads():
         ...     pass
         """
-        return OneThread(self.is_small)
+        return OneThread(self._is_small[inference])
 
     @functools.cached_property
-    def is_small(self) -> bool:
-        """Whether the graph computes little: see `rebind.executor.effort`."""
-        return is_small(self.graph, self.facts)
+    def _is_small(self) -> tuple[bool, bool]:
+        effort = multiply_adds(self.graph, self.facts)
+        return is_small(effort), is_small(effort, inference=True)
 
     @functools.cached_property
     def has_small_results(self) -> bool:

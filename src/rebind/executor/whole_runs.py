@@ -110,7 +110,7 @@ class WholeRuns(Inspection):
         source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
         if plan.constants:
             self._arrays.fill(plan.constants)
-        with grad_mode(False), self._plans.threads:
+        with grad_mode(False), self._plans.threads():
             ready.bring(batch)
             found = step(ready.tensors, source)
         ready.inputs.note_run()
@@ -180,7 +180,7 @@ class WholeRuns(Inspection):
         source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
         self._arrays.fill(plan.constants)
         tensors = tensors_of()
-        with grad_mode(False), self._plans.threads:
+        with grad_mode(False), self._plans.threads():
             found = step(tensors, source)
         self._last = Pass(plan, None, found.new_aux, random_state, found.gradients)
         self.has_run = True
