@@ -1,14 +1,16 @@
-"""Switching torch's recording of gradients on and off, for code that does so at each call of an operator."""
+"""Switching torch's recording of gradients, and its inference mode, for code that does so at each call."""
 
 from __future__ import annotations
 
 import torch
 
-__all__ = ["grad_mode", "is_grad_enabled", "set_grad_enabled"]
+__all__ = ["grad_mode", "inference_mode", "is_grad_enabled", "set_grad_enabled"]
 
 is_grad_enabled = torch.is_grad_enabled
 # Below `torch.set_grad_enabled`, which is a class whose construction costs more than the switch.
 set_grad_enabled = torch._C._set_grad_enabled
+# For a ``with`` block, as `torch.inference_mode`, which is written in Python.
+inference_mode = torch._C._InferenceMode
 
 
 class grad_mode:

@@ -17,6 +17,8 @@ import rebind as mx
 pytestmark = pytest.mark.usefixtures("own_backends")
 
 S = mx.sym
+#: How close compiled code comes.
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 SIZE = 70  # so that a batch of four has enough elements to be lent
 
 
@@ -76,7 +78,7 @@ def equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray], **tolerance:
 
 
 def is_ready(module: Any) -> bool:
-    ready = module.executors.ready_steps.found
+    ready = module.executors.like_last.steps.found
     return ready is not None and ready.was_used
 
 
@@ -193,7 +195,7 @@ def test_what_is_changed_between_steps_counts(change: Callable[[Any], None], bac
     # A network that is compiled draws other numbers.
     compiled = backend != "default"
     found, wanted = (made(each, dropout=0.0 if compiled else 0.25) for each in (backend, "default"))
-    tolerance = {"rtol": 1e-4, "atol": 1e-5} if compiled else {}
+    tolerance = CLOSE if compiled else {}
     for number in range(4):
         step(found, number, at_once=True)
         step(wanted, number, at_once=False)
@@ -325,3 +327,22 @@ def test_a_batch_of_a_record_is_data(at_once: bool) -> None:
     data = exe(module).arg_dict["data"]
     assert not data.tensor.requires_grad
     np.testing.assert_array_equal(data.asnumpy(), 2 * x.asnumpy())
+
+
+@pytest.mark.parametrize("backend", ["default", "aot_eager"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_two_variables_of_one_name_are_one_input(at_once: bool, backend: str) -> None:
+    net = S.FullyConnected(S.concat(S.var("data"), S.var("data") * 2, dim=1), num_hidden=3, name="fc")
+    modules = []
+    for _ in range(2):
+        module = mx.mod.Module(S.SoftmaxOutput(net, name="softmax"), backend=backend)
+        module.bind([("data", (64, SIZE))], [("softmax_label", (64,))])
+        module.init_params(mx.init.One())
+        module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+        modules.append(module)
+    for number in range(4):
+        step(modules[0], number, at_once=at_once)
+        modules[1].forward(batch(number), is_train=True)
+        modules[1].backward()
+        modules[1].update()
+        equal(state(modules[0]), state(modules[1]), **(CLOSE if backend != "default" else {}))

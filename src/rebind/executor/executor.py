@@ -23,15 +23,15 @@ from .lower import Plan
 from .outputs import OutputHandles, detached
 from .plans import Plans
 from .prepared import Kept
+from .ready_runs import ReadyRuns
 from .reshape import reshaped
 from .staying import apart_from
 from .watch import Watch
-from .whole_runs import WholeRuns
 
 __all__ = ["Executor", "GraphHolder"]
 
 
-class Executor(WholeRuns):
+class Executor(ReadyRuns):
     """A symbol bound to a device and arrays.
 
     This is the construction of MXNet 2.0: arguments and auxiliary states are copied, and an argument may be missing
@@ -212,7 +212,7 @@ class Executor(WholeRuns):
         if record and plan.compiled is not None and plan.compiled.keeps_memory:
             # Autograd would leave gradients there, where the next run writes.
             plan = self._plans.get(plan.target.training, compiled=False)
-        source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
+        source, random_state = plan.random_source(self._device)
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
         tensors = [*self._arrays.tensors(plan.channels_last), *kept]

@@ -105,16 +105,20 @@ class Plan:
             run = Rematerialized(self.code, self.recomputed).run
         return run(source, *tensors) if self.draws else run(*tensors)
 
-    def random_source(self, device: Device) -> tuple[Source, Tensor]:
-        """Return where the random numbers of its next run come from, and the state of the device's generator before.
+    def random_source(self, device: Device, *, replays: bool = True) -> tuple[Source | None, Tensor | None]:
+        """Return where the random numbers of its next run come from, and the device's generator's state before.
+
+        None for each where it draws none; `replays` says whether the state is wanted, to run the same once more.
 
         >>> import rebind as mx
         >>> net = mx.sym.Dropout(mx.sym.var("x"))
         >>> lower(net.graph, Target(traced=True)).random_source(mx.cpu())[0].dtype
         torch.int64
         """
+        if not self.draws:
+            return None, None
         generator = generators.generator(device)
-        state = generator.get_state()
+        state = generator.get_state() if replays else None
         return (generators.step_seed(device) if self.target.traced else generator), state
 
     def explain(self, error: Exception) -> Exception:

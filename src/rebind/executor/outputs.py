@@ -17,6 +17,9 @@ __all__ = ["OutputHandles", "detached"]
 
 Value = TypeVar("Value", Tensor, None)
 
+#: Elements that are copied in less time than it takes to look at their memory.
+_FEW = 1 << 12
+
 
 class OutputHandles:
     """One array for each output, which shows what each later `forward` computes.
@@ -99,7 +102,7 @@ def detached(
     inputs: Sequence[Tensor],
     loss_inputs: Sequence[Sequence[Tensor | None] | None],
 ) -> list[Tensor]:
-    """Return the values of a run's outputs, in memory that none of its inputs has.
+    """Return the values of a run's outputs, ordinary tensors in memory that none of its inputs has.
 
     Two outputs of equal values may share theirs, as in MXNet.
 
@@ -118,6 +121,10 @@ def detached(
     >>> values = detached([x, x.detach(), x * 2], [x], [None] * 3)
     >>> [value.requires_grad for value in values], [value.data_ptr() == x.data_ptr() for value in values]
     ([False, False, False], [False, False, False])
+    >>> with torch.inference_mode():
+    ...     y = torch.ones(100, 100)
+    >>> [value.is_inference() for value in [y, *detached([y, y[0], y.T], [x], [None] * 3)]]
+    [True, False, False, False]
     """
     each_output = zip(outputs, loss_inputs, strict=True)
     return [_detached(output, inputs, of_loss) for output, of_loss in each_output]
@@ -126,6 +133,8 @@ def detached(
 def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor | None] | None) -> Value:
     if output is None:  # a hidden output that is not there in this mode
         return output
+    if output.is_inference():
+        return _ordinary(output, inputs)
     if output._is_view() or id(output) in map(id, inputs):
         return _copied(output)
     if output.requires_grad:
@@ -136,6 +145,17 @@ def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor 
     if of_loss is not None and id(output) not in map(id, of_loss):
         return output
     return _copied(output) if _shares_memory(output, inputs) else output
+
+
+def _ordinary(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
+    """Return a tensor that was made in inference mode as one that autograd and writers may be given."""
+    if output.numel() <= _FEW:
+        return output.clone(memory_format=torch.contiguous_format)
+    # Of what is made there it is not known whether it is a view: of all that may be one a copy is made.
+    storage = output.untyped_storage()
+    if storage.nbytes() != output.nbytes or not output.is_contiguous() or _shares_memory(output, inputs):
+        return output.clone(memory_format=torch.contiguous_format)
+    return torch.empty(0, dtype=output.dtype).set_(storage, 0, output.shape, output.stride())
 
 
 def _copied(output: Tensor) -> Tensor:

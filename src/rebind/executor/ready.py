@@ -1,4 +1,4 @@
-"""Batches and passes on the same arrays, of which it is found out once what they are like."""
+"""Batches and runs on the same arrays, of which it is found out once what they are like."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from ..draws import Source
+from ..grad_mode import inference_mode
 from ..ndarray import NDArray
 from ..ndarray.mode import mode
 from ..ndarray.same_memory import SameMemory, are_dense
@@ -15,9 +17,10 @@ from ..ndarray.storage import DenseStorage
 from ..threads import threads_for
 from .bound import BoundArrays
 from .lower import Plan
+from .outputs import detached
 from .whole import WholeStep
 
-__all__ = ["ReadyInputs", "ReadyPass"]
+__all__ = ["ReadyInference", "ReadyInputs", "ReadyPass", "ReadyRun"]
 
 _shape_of = operator.attrgetter("shape")
 _dense_shape_of = operator.attrgetter("storage.tensor.shape")
@@ -60,9 +63,12 @@ class ReadyInputs:
         self._is_sure = not any(self._lends)
 
     def takes(self, batch: Sequence[NDArray]) -> bool:
-        """Return whether a batch is of dense arrays in these shapes, and no record of the user's has the inputs."""
+        """Return whether a batch is of dense arrays in these shapes, and no record of the user's has the inputs.
+
+        It may have fewer arrays; the last inputs then stay as they are.
+        """
         try:
-            if mode.recording or [*map(_dense_shape_of, batch)] != self._shapes:
+            if mode.recording or [*map(_dense_shape_of, batch)] != self._shapes[: len(batch)]:
                 return False
         except AttributeError:  # NumPy's, or of another storage
             return False
@@ -71,7 +77,7 @@ class ReadyInputs:
     def bring(self, batch: Sequence[NDArray]) -> None:
         """Lend or copy a batch that it takes."""
         with threads_for(self._elements):
-            for i, (array, given) in enumerate(zip(self.arrays, batch, strict=True)):
+            for i, (array, given) in enumerate(zip(self.arrays, batch, strict=False)):
                 source, target = given.storage.tensor, array.storage.tensor
                 assert source is not None
                 # To a GPU, from a record, into other storage: as any array is written.
@@ -96,17 +102,48 @@ class ReadyInputs:
             ]
 
 
-class ReadyPass:
-    """What was found out of an executor's plan and arrays, as long as it `holds`. Made by `of`.
+class ReadyRun:
+    """What was found out of an executor's plan and arrays, for runs on batches of one form.
 
     Attributes
     ----------
-    plan, step
-        What runs forward and backward together; `step` is None where only an update can be compiled with them.
+    plan
+        What runs.
     inputs
         The arrays that batches come into.
+    memory
+        That of the arrays that are no inputs, which must not have changed.
     tensors
         What it runs on: arguments and auxiliary states.
+    """
+
+    def __init__(
+        self, plan: Plan, arrays: BoundArrays, inputs: Sequence[NDArray], memory: SameMemory
+    ) -> None:
+        self.plan, self.tensors = plan, arrays.memory()
+        self.inputs, self.memory = ReadyInputs(inputs), memory
+        # Two variables may be one argument: an array may be there twice.
+        known = {id(array) for array in inputs}
+        self._places = [
+            (i, slot.array)
+            for i, slot in enumerate(arrays.order)
+            if slot.array is not None and id(slot.array) in known
+        ]
+
+    def bring(self, batch: Sequence[NDArray]) -> None:
+        """Bring a batch that the inputs take into them."""
+        self.inputs.bring(batch)
+        for i, array in self._places:
+            self.tensors[i] = array.storage.tensor  # type: ignore[assignment]  # it is dense
+
+
+class ReadyPass(ReadyRun):
+    """What was found out for forward and backward together. Made by `of`.
+
+    Attributes
+    ----------
+    step
+        What runs them; None where only an update can be compiled with them.
 
     Examples
     --------
@@ -117,7 +154,7 @@ class ReadyPass:
     >>> batch = [mx.nd.array([3])]
     >>> ready.inputs.takes(batch)
     True
-    >>> exe.run_ready(ready, batch, ready.step)
+    >>> exe.run_ready_pass(ready, batch, ready.step)
     >>> exe.outputs[0].item(), exe.grad_dict["x"].item()
     (9.0, 6.0)
     """
@@ -130,10 +167,8 @@ class ReadyPass:
         inputs: Sequence[NDArray],
         memory: SameMemory,
     ) -> None:
-        self.plan, self.step, self.tensors = plan, step, arrays.memory()
-        self.inputs, self._memory = ReadyInputs(inputs), memory
-        positions = {id(slot.array): i for i, slot in enumerate(arrays.order)}
-        self._positions = [positions[id(array)] for array in inputs]
+        super().__init__(plan, arrays, inputs, memory)
+        self.step = step
         self._wanted = [
             (slot, slot.grad, slot.grad.storage.dtype) for slot in arrays.wanted if slot.grad is not None
         ]
@@ -145,24 +180,10 @@ class ReadyPass:
         """Return it for passes into whose `inputs` batches are copied; None where each has more to look at."""
         wanted = arrays.wanted
         plain = all([slot.request == "write" and not slot.reorders and not slot.stays for slot in wanted])
-        if not plain or arrays.device.device_type != "cpu":
+        if not plain or not are_dense([slot.grad for slot in wanted if slot.grad is not None]):
             return None
-        if not are_dense([*inputs, *(slot.grad for slot in wanted if slot.grad is not None)]):
-            return None
-        known = {id(array) for array in inputs}
-        found = [*(slot.array for slot in arrays.order), *arrays.aux.values()]
-        memory = SameMemory.of([each for each in found if each is not None and id(each) not in known])
+        memory = _memory_beside(inputs, arrays)
         return None if memory is None else cls(plan, step, arrays, inputs, memory)
-
-    def holds(self) -> bool:
-        """Return whether the arrays that are no inputs still have their memory."""
-        return self._memory.holds()
-
-    def bring(self, batch: Sequence[NDArray]) -> None:
-        """Bring a batch that the inputs take into them."""
-        self.inputs.bring(batch)
-        for position, array in zip(self._positions, self.inputs.arrays, strict=True):
-            self.tensors[position] = array.storage.tensor  # type: ignore[assignment]  # it is dense
 
     def put(self, gradients: Sequence[Tensor | None]) -> None:
         """Put gradients into their arrays."""
@@ -177,6 +198,45 @@ class ReadyPass:
                 slot.take_gradient(found)
             else:  # as `take_gradient`, for every argument in every step
                 storage.tensor = found
+
+
+class ReadyInference(ReadyRun):
+    """What was found out for runs that nothing is differentiated of. Made by `of`.
+
+    PyTorch's operators take less time in inference mode, in which they leave out what autograd would have to know. The
+    results of such a run are made ordinary tensors, which a program may go on with as with any other.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> exe = mx.sym.square(mx.sym.var("x")).simple_bind(mx.cpu(), grad_req="null", x=(1,))
+    >>> _ = exe.forward()
+    >>> ready = exe.ready_inference([exe.arg_dict["x"]])
+    >>> exe.run_ready_inference(ready, [mx.nd.array([3])]), exe.outputs[0].item()
+    (True, 9.0)
+    """
+
+    @classmethod
+    def of(cls, plan: Plan, arrays: BoundArrays, inputs: Sequence[NDArray]) -> ReadyInference | None:
+        """Return it for runs into whose `inputs` batches are copied; None where each has more to look at."""
+        memory = _memory_beside(inputs, arrays)
+        return None if memory is None else cls(plan, arrays, inputs, memory)
+
+    def run(self, source: Source | None, kept: Sequence[Tensor]) -> list[Tensor]:
+        """Return the values of the outputs, ordinary tensors in memory of their own."""
+        tensors = [*self.tensors, *kept]
+        with inference_mode(self.plan.compiled is None):
+            outputs, _, loss_inputs = self.plan(source, tensors)
+        return detached(outputs, tensors, loss_inputs)
+
+
+def _memory_beside(inputs: Sequence[NDArray], arrays: BoundArrays) -> SameMemory | None:
+    """Return the memory of all arrays but the inputs; None where some are not dense, or are not on the processor."""
+    if arrays.device.device_type != "cpu" or not are_dense(inputs):
+        return None
+    known = {id(array) for array in inputs}
+    found = [*(slot.array for slot in arrays.order), *arrays.aux.values()]
+    return SameMemory.of([each for each in found if each is not None and id(each) not in known])
 
 
 def _can_be_lent(source: Tensor, target: Tensor, given: NDArray, array: NDArray) -> bool:

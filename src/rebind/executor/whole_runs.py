@@ -16,7 +16,6 @@ from .explicit import Halves
 from .inspection import Inspection
 from .lower import Plan
 from .prepared import Kept
-from .ready import ReadyPass
 from .whole import Update, UpdatingStep, WholeStep, is_of_compiler, two_halves, updating_step, whole_step
 
 __all__ = ["WholeRuns"]
@@ -75,52 +74,6 @@ class WholeRuns(Inspection):
                 plan.steps[wanted] = None
             return outputs
 
-    def ready_pass(self, inputs: Sequence[NDArray]) -> ReadyPass | None:
-        """Return what the next passes need not find out anew, after one; None where there is more to look at in each.
-
-        `inputs` are the arguments that batches are copied into.
-        """
-        wanted, plan = self._arrays.wanted_positions, self._plan_of_whole_steps()
-        if plan is None or not wanted:
-            return None
-        step = plan.steps.get(wanted)
-        if step is None and plan.compiled is None:
-            return None
-        return ReadyPass.of(plan, step, self._arrays, inputs)
-
-    def holds_ready(self, ready: ReadyPass) -> bool:
-        """Return whether nothing has changed for passes, so that `run_ready` may run them."""
-        return self._monitor is None and ready.holds()
-
-    def run_ready(self, ready: ReadyPass, batch: Sequence[NDArray], step: WholeStep) -> None:
-        """Run a pass on a batch that `ready` takes: outputs, gradients and auxiliary states are in their arrays then.
-
-        Parameters
-        ----------
-        ready
-            What holds for it.
-        batch
-            What comes into the inputs.
-        step
-            Forward and backward; they may have an update with them.
-        """
-        plan = ready.plan
-        self._last = None
-        self._kept.clear()
-        source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
-        if plan.constants:
-            self._arrays.fill(plan.constants)
-        with grad_mode(False), self._plans.threads():
-            ready.bring(batch)
-            found = step(ready.tensors, source)
-        ready.inputs.note_run()
-        self._last = Pass(plan, None, found.new_aux, random_state)
-        self.has_run = True
-        assert self._handles is not None
-        self._handles.show(found.outputs)
-        ready.put(found.gradients)
-        self._move_statistics(self._last)
-
     def updating(self, update: Update) -> Callable[[], None] | None:
         """Return forward, backward and `update` as one call of compiled code; None where that does not go.
 
@@ -177,7 +130,7 @@ class WholeRuns(Inspection):
         """Run forward and backward together."""
         self._last = None
         self._kept.clear()
-        source, random_state = plan.random_source(self._device) if plan.draws else (None, None)
+        source, random_state = plan.random_source(self._device)
         self._arrays.fill(plan.constants)
         tensors = tensors_of()
         with grad_mode(False), self._plans.threads():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from ..checks import warn_user
 from ..device import Device
@@ -15,7 +16,7 @@ from ..graph.passes import freeze_statistics
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
-from ..protocols import Logger
+from ..protocols import Batch, Logger
 from ..symbol import Symbol
 from .batches import AnyBatch
 from .descs import Shapes, check_names, read_descs
@@ -244,6 +245,17 @@ class BoundModule(Inspection):
         >>> module.get_outputs()[0].shape
         (5, 3)
         """
+        group, training = self._group, self.for_training if is_train is None else is_train
+        if (
+            group is not None
+            and not training
+            and self.params_initialized
+            and group.like_last.predict(data_batch)
+        ):
+            self._inputs.note_labels(
+                cast(Batch, data_batch), self.binding
+            )  # no list, for there is one device
+            return
         group = self._follow_batch(data_batch)
         # Gradients that are sent one by one come from a backward of their own.
         group.forward(data_batch, is_train, backward_follows=self.backward_follows and not self._sends())

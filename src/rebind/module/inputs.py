@@ -129,8 +129,7 @@ class Inputs:
         if not hasattr(batch, "data") or isinstance(batch, (np.ndarray, NDArray)):
             raise no_batch(batch)
         expected = _labels(binding)
-        labels = labels_of(batch) if expected else ()
-        self.absent_labels = self.bound_labels(binding) if expected and not labels else []
+        labels = self.note_labels(batch, binding)
         if batch.data is None or len(batch.data) != len(group.data_shapes):
             count = "none" if batch.data is None else f"{len(batch.data)} arrays"
             raise ShapeError(f"Module.forward: the batch must hold {self.data_names}; got {count}")
@@ -144,6 +143,20 @@ class Inputs:
             raise
         if not fits:
             self._take_shapes(batch, labels, group, binding)
+
+    def note_labels(self, batch: Batch, binding: Binding | None) -> Sequence[NDArray]:
+        """Note which labels a batch lacks, and return those that it has, as far as labels are bound.
+
+        >>> import rebind as mx
+        >>> inputs = Inputs(mx.sym.var("x") + mx.sym.var("y"), ["x"], ["y"], None)
+        >>> binding = Binding(data=[], labels=[DataDesc("y", (1,))])
+        >>> inputs.note_labels(mx.io.DataBatch([mx.nd.ones((1,))]), binding), inputs.absent_labels
+        ((), ['y'])
+        """
+        expected = _labels(binding)
+        labels = labels_of(batch) if expected else ()
+        self.absent_labels = self.bound_labels(binding) if expected and not labels else []
+        return labels
 
     def _take_shapes(
         self,

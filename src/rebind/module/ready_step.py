@@ -72,7 +72,7 @@ class ReadyStep:
         rule
             How updates are compiled, of a network that is.
         """
-        batches = group.ready_batches()
+        batches = group.like_last.ready_batches()
         if batches is None or not trained:
             return None
         indices, weights = (
@@ -82,7 +82,7 @@ class ReadyStep:
         update = policy.updater.ready_update(indices, weights)
         if update is None:
             return None
-        plan = batches.passes.plan
+        plan = batches.runs.plan
         if plan.compiled is None:
             return cls(group, policy, trained, batches, update, None)
         step = None if rule is None else rule.steps.get(plan.compiled)
@@ -92,7 +92,7 @@ class ReadyStep:
             rule.optimizer.step_state(i, weight, cast(ArrayTree, policy.updater.states[i]))
             for i, weight in zip(indices, weights, strict=True)
         ]
-        compiled = step.again(states, batches.passes.tensors)
+        compiled = step.again(states, batches.runs.tensors)
         return None if compiled is None else cls(group, policy, trained, batches, update, compiled)
 
     def holds(self, group: DataParallelExecutorGroup | None, policy: object) -> bool:

@@ -44,8 +44,8 @@ class WholeSteps(Joint):
     def forward_backward(self, data_batch: AnyBatch) -> None:
         """Compute outputs and gradients for a batch."""
         group = self._group
-        may_repeat = group is not None and group.ready_passes.is_worth_while and self._repeats_passes()
-        if group is None or not may_repeat or not group.repeat(data_batch):
+        may_repeat = group is not None and group.like_last.passes.is_worth_while and self._repeats_passes()
+        if group is None or not may_repeat or not group.like_last.forward_backward(data_batch):
             super().forward_backward(data_batch)
             return
         self._inputs.absent_labels = []
@@ -67,7 +67,7 @@ class WholeSteps(Joint):
         group = self._group
         if group is None:
             return False
-        ready = group.ready_steps
+        ready = group.like_last.steps
         if not ready.is_worth_while and not group.is_compiled:
             return False
         policy = self.policy
@@ -91,7 +91,7 @@ class WholeSteps(Joint):
         if rule is None or not trained or self._inputs.absent_labels:
             return False
         done = group.forward_backward_update(data_batch, JoinedUpdate(rule, trained))
-        ready = group.ready_steps  # of these shapes
+        ready = group.like_last.steps  # of these shapes
         if done and ready.is_worth_while:
             ready.keep(ReadyStep.of(group, policy, trained, rule))
         self._has_gradients = self._has_gradients or done

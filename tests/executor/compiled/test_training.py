@@ -201,7 +201,7 @@ class Watched:
             monkeypatch.setattr(Executor, name, run_whole)
 
         count("_run_whole")
-        count("run_ready")
+        count("run_ready_pass")
         return found
 
 

@@ -8,7 +8,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ...device import Device
 from ...errors import StateError
-from ...memo import Repeatable
 from ...ndarray import NDArray
 from ...protocols import Batch, InputDesc, Labels, Logger, Metric
 from ...shapes import Shape
@@ -18,7 +17,7 @@ from ..head_grads import HeadGrads
 from ..whole import Update
 from .binding_cache import BindingCache
 from .outputs import Outputs, merged, output_axes, update_metric
-from .ready import OneDevice, ReadyBatches
+from .ready import LikeLast, OneDevice
 from .replicas import (
     Devices,
     GroupDevices,
@@ -165,10 +164,6 @@ class DataParallelExecutorGroup(Generic[Desc]):
                     monitor.install(exe)
             return executors
 
-        #: Passes for batches like the last one; `repeat` makes them.
-        self.ready_passes: Repeatable[ReadyBatches] = Repeatable()
-        #: What a module knows of its steps, as long as these executors are the group's.
-        self.ready_steps: Repeatable[Any] = Repeatable()
         self.execs: list[Executor] = self._cache.switch(
             tuple((desc.name, tuple(desc.shape)) for desc in descs), bind
         )
@@ -209,6 +204,8 @@ class DataParallelExecutorGroup(Generic[Desc]):
             self._network.graph.output_names, self.output_layouts, self.replicas.split, self.execs
         )
         self._one_device = OneDevice.of(self._data, self._labels, self.execs)
+        #: What need not be found out anew for batches like the last one.
+        self.like_last = LikeLast(self.execs, self._one_device, len(self.data_shapes))
         self.data_names, self.data_layouts = self._data.names, self._data.axes
         self.label_names, self.label_layouts = self._labels.names, self._labels.axes
         self.data_arrays = self._data.pairs
@@ -317,37 +314,6 @@ class DataParallelExecutorGroup(Generic[Desc]):
         if self._one_device is None or not self._one_device.bring(data_batch):
             copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
 
-    def ready_batches(self) -> ReadyBatches | None:
-        """Return what passes for the next batches need not find out anew, after one; None where there is more to do.
-
-        >>> import rebind as mx
-        >>> net, descs = mx.sym.MakeLoss(mx.sym.var("x") * 2), [mx.io.DataDesc("x", (2,))]
-        >>> group = DataParallelExecutorGroup(net, [mx.cpu()], None, descs, None, [], True, True)
-        >>> group.ready_batches() is None
-        True
-        """
-        exe = self.execs[0]
-        if self._one_device is None or not exe.has_run:
-            return None
-        passes = exe.ready_pass(self._one_device.arrays)
-        return None if passes is None else ReadyBatches(exe, passes, len(self._data.names))
-
-    def repeat(self, data_batch: Batch | Sequence[Batch]) -> bool:
-        """Run forward and backward for a batch like the last one, whose labels it has.
-
-        Return whether that goes, and was done; where it does not, nothing has happened.
-        """
-        ready = self.ready_passes
-        if ready.found is None:
-            if not ready.is_worth_while or not self.execs[0].has_run:
-                return False
-            ready.keep(self.ready_batches())
-        found = ready.found
-        if found is not None and found.hold(self.execs) and found.repeat(data_batch):
-            return True
-        ready.drop()
-        return False
-
     @property
     def is_compiled(self) -> bool:
         """Whether the network is compiled."""
@@ -410,6 +376,8 @@ class DataParallelExecutorGroup(Generic[Desc]):
         >>> group.get_outputs()[0].shape, [each.shape for each in group.get_outputs(False)[0]]
         ((4,), [(2,), (2,)])
         """
+        if merge_multi_context and len(self.execs) == 1:
+            return self.execs[0].outputs[begin:end]
         return merged(self._outputs.arrays(begin, end), self.output_layouts[begin:end], merge_multi_context)
 
     def get_output_shapes(self) -> list[tuple[str, Shape]]:
