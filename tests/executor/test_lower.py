@@ -53,3 +53,34 @@ def test_sizes_that_follow_from_the_arrays_alone(size):
     net = S.elemwise_add(S.var("x"), state)
     exe = net.simple_bind(mx.cpu(), x=(size, 3))
     assert exe.forward(x=nd.ones((size, 3)))[0].asnumpy().sum() == 3 * size
+
+
+DRAWING = {  # where it draws: in inference, in training
+    "dropout": (S.Dropout(S.var("x")), False, True),
+    "dropout, always": (S.Dropout(S.var("x"), mode="always"), True, True),
+    "leaky": (S.LeakyReLU(S.var("x")), False, False),
+    "rrelu": (S.LeakyReLU(S.var("x"), act_type="rrelu"), False, True),
+    "layers": (S.RNN(S.var("x"), state_size=2, num_layers=2, mode="gru"), False, False),
+    "layers with dropout": (
+        S.RNN(S.var("x"), state_size=2, num_layers=2, mode="gru", p=0.5),
+        False,
+        True,
+    ),
+    "noise": (S.var("x") + S.random.normal(shape=(2, 3, 4)), True, True),
+}
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", DRAWING)
+def test_a_plan_draws_where_an_operator_does(name, training, traced):
+    net, in_inference, in_training = DRAWING[name]
+    draws = in_training if training else in_inference
+    plan = lower(net.graph, Target(training=training, traced=traced))
+    assert plan.draws == draws
+    assert (plan.random_source(mx.cpu()) != (None, None)) == draws
+    exe = net.simple_bind(mx.cpu(), x=(2, 3, 4))
+    for each in exe.arg_arrays:
+        each[:] = nd.random.uniform(-1, 1, shape=each.shape)
+    found = [[each.asnumpy() for each in exe.forward(training)] for _ in range(2)]
+    assert all((one == other).all() for one, other in zip(*found, strict=True)) != draws

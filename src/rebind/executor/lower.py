@@ -112,7 +112,7 @@ class Plan:
 
         >>> import rebind as mx
         >>> net = mx.sym.Dropout(mx.sym.var("x"))
-        >>> lower(net.graph, Target(traced=True)).random_source(mx.cpu())[0].dtype
+        >>> lower(net.graph, Target(training=True, traced=True)).random_source(mx.cpu())[0].dtype
         torch.int64
         """
         if not self.draws:
@@ -185,7 +185,7 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
         preparation = _make_preparation(given, parts.kept, facts, target)
         best, facts, kept = parts.rest, parts.facts, parts.variables
     losses = tuple(losses_of(best, target))
-    draws = needs_randomness(best)
+    draws = needs_randomness(best, target.training)
     writer = CodeWriter(best, facts, target, losses, kernels, draws)
     code = fx.GraphModule({}, writer.write(given.arguments, given.auxiliary, kept))
     reaches = head_gradient_reaches(best, given.arguments)

@@ -147,7 +147,7 @@ class CodeWriter:
 
     def _source_for(self, node: Application) -> fx.Node | None:
         """Return where a node's random numbers come from: under a compiler each node has a seed of its own."""
-        if "generator" not in node.operator.signature.modes:
+        if not node.operator.draws(node.params, self.target.training):
             return None
         if not self.target.traced:
             return self.source
@@ -190,7 +190,7 @@ def body_code(
     # A body runs many times in a run: it has no place for what is kept, and its results are kept as the loop's are.
     target = replace(target, recorded=True, recompute="none")
     best, known = optimize(graph, facts, target)
-    draws = needs_randomness(best)
+    draws = needs_randomness(best, target.training)
     no_losses = [None] * len(best.outputs)  # a loss in a body is an operator like any other
     code = CodeWriter(best, known, target, no_losses, kernels, draws)
     return fx.GraphModule({}, code.write(graph.arguments, graph.auxiliary)), draws

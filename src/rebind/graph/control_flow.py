@@ -49,17 +49,15 @@ def is_stateful(graph: Graph) -> bool:
     )
 
 
-def needs_randomness(graph: Graph) -> bool:
-    """Return whether an operator in the graph, or in a body, draws random numbers.
+def needs_randomness(graph: Graph, training: bool = True) -> bool:
+    """Return whether an operator in the graph, or in a body, draws random numbers in a mode.
 
     >>> import rebind as mx
     >>> x = mx.sym.var("x")
     >>> needs_randomness(mx.sym.Dropout(x).graph), needs_randomness(mx.sym.exp(x).graph)
     (True, False)
     """
-    return any(
-        "generator" in node.operator.signature.modes for node in graph.nodes if node.operator is not None
-    )
+    return any(node.operator.draws(node.params, training) for node in graph.nodes if node.operator is not None)
 
 
 def counted_constants(graph: Graph) -> dict[Node, float]:

@@ -59,7 +59,7 @@ def _is_repeatable(node: Application) -> bool:
         or op.kernels.make
         or op.subgraphs
         or op.signature.aux_names
-        or "generator" in op.signature.modes
+        or op.draws(node.params, training=False)
         or op.has_open_size(node.params)
     )
 

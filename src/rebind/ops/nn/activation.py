@@ -83,6 +83,7 @@ def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
     skip=lambda name, p: name == "gamma" and p.act_type != "prelu",
     inits={"gamma": '["Constant", {"value": 0.25}]'},
     outputs=lambda p: ("output", "mask") if p.act_type == "rrelu" else ("output",),
+    draws=lambda p, training: training and p.act_type == "rrelu",
 )
 def leaky_relu(
     data: Tensor,

@@ -17,7 +17,12 @@ from ..spec import Shapes, operator
 __all__ = ["dropout"]
 
 
-@operator("Dropout", outputs=("output", "mask"), visible=lambda p: 1)
+@operator(
+    "Dropout",
+    outputs=("output", "mask"),
+    visible=lambda p: 1,
+    draws=lambda p, training: training or p.mode == "always",
+)
 def dropout(
     data: Tensor,
     *,

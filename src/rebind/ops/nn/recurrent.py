@@ -32,7 +32,13 @@ def _names(p: Params) -> tuple[str, ...]:
     return ("output", "state_output", *(("statecell_output",) if p.mode == "lstm" else ()))
 
 
-@operator("RNN", skip=_skipped, outputs=_names, types={"sequence_length": "any"})
+@operator(
+    "RNN",
+    skip=_skipped,
+    outputs=_names,
+    types={"sequence_length": "any"},
+    draws=lambda p, training: training and p.p > 0,
+)
 def rnn(
     data: Tensor,
     parameters: Tensor,

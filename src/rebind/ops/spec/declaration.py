@@ -119,6 +119,17 @@ class Operator:
         self.returned_aux = () if self.kernels.writes_aux else signature.aux_names
         self.signature = signature
 
+    def draws(self, p: Params, training: bool = True) -> bool:
+        """Return whether a call with parameters `p` draws random numbers.
+
+        >>> from rebind.ops import find
+        >>> op = find("Dropout")
+        >>> [op.draws(op.parse({"mode": mode}), training=False) for mode in ("training", "always")]
+        [False, True]
+        """
+        rule = self.kernels.draws
+        return "generator" in self.signature.modes and (rule is None or rule(p, training))
+
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
 

@@ -55,6 +55,7 @@ def operator(
     owns_output: bool = False,
     writes_aux: bool = False,
     constants: Callable[[Params], Mapping[str, float]] | None = None,
+    draws: Callable[[Params, bool], bool] | None = None,
     resolve: Callable[[Mapping[str, object]], Operator] | None = None,
     takes_any: bool | None = None,
     listed: Mapping[str, str | None] | None = None,
@@ -83,7 +84,7 @@ def operator(
         Whether `backward` needs the gradients of the outputs.
     inits
         Initializers of variables that are made for inputs.
-    owns_output, writes_aux, constants
+    owns_output, writes_aux, constants, draws
         See `Kernels`.
     resolve, labels
         See `Operator`.
@@ -119,6 +120,7 @@ def operator(
                 constants=constants,
                 owns_output=owns_output,
                 writes_aux=writes_aux,
+                draws=draws,
             ),
             # Of what takes no arrays only a parameter can say the shape; a 0 there is a size that consumers decide.
             Inference(same_shape=same_shape, types=types, size=SHAPE_PARAMETER),

@@ -86,6 +86,9 @@ class Kernels:
         arrays are filled with it, outside of the function: converters that do not know the parameter read them right.
     writes_aux
         Whether the function writes auxiliary states in place and returns outputs only. The others return new values.
+    draws
+        Of a function with `generator`, whether a call draws random numbers: ``(parameters, training) -> bool``; by
+        default each does.
     kept
         Whether results are kept from run to run of an executor, as long as nobody writes into the inputs: for what
         passes compute from parameters alone.
@@ -110,6 +113,7 @@ class Kernels:
     make: Callable[[Locate | None], Function] | None = None
     owns_output: bool = False
     writes_aux: bool = False
+    draws: Callable[[Params, bool], bool] | None = None
     kept: bool = False
 
     # Derived once, and at once: a tracing compiler does not follow `cached_property`.
