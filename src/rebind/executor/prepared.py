@@ -20,13 +20,18 @@ from ..grad_mode import grad_mode
 from ..graph import Application, Entry, Facts, Graph, Variable
 from ..graph.passes.substitution import substitute
 from ..ndarray.storage import Storage
-from ..ops.nn.inference_layers import PACK_FILTERS, lie_alike
+from ..ops.nn.inference_layers import PACK_FILTERS, PACK_TRANSPOSED_FILTERS, lie_alike
 from ..ops.quantization.inference_layers import PACK_DENSE_LEVELS, PACK_LEVELS
 
 __all__ = ["Kept", "Preparation", "Split", "split", "what_is_computed"]
 
 #: By operator that packs weights, its parameters that say for which data.
-_OF_DATA = {PACK_FILTERS: ("data_shape",), PACK_LEVELS: ("data_shape",), PACK_DENSE_LEVELS: ("rows",)}
+_OF_DATA = {
+    PACK_FILTERS: ("data_shape",),
+    PACK_TRANSPOSED_FILTERS: ("data_shape",),
+    PACK_LEVELS: ("data_shape",),
+    PACK_DENSE_LEVELS: ("rows",),
+}
 
 
 @dataclass(frozen=True, eq=False)

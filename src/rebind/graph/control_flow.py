@@ -57,7 +57,9 @@ def needs_randomness(graph: Graph, training: bool = True) -> bool:
     >>> needs_randomness(mx.sym.Dropout(x).graph), needs_randomness(mx.sym.exp(x).graph)
     (True, False)
     """
-    return any(node.operator.draws(node.params, training) for node in graph.nodes if node.operator is not None)
+    return any(
+        node.operator.draws(node.params, training) for node in graph.nodes if node.operator is not None
+    )
 
 
 def counted_constants(graph: Graph) -> dict[Node, float]:

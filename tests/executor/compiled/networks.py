@@ -29,6 +29,12 @@ def convolutional() -> Any:
     return S.SoftmaxOutput(S.FullyConnected(S.Flatten(net), num_hidden=3, name="fc"), name="softmax")
 
 
+def transposed() -> Any:
+    net = S.Deconvolution(S.var("data"), kernel=(4, 4), stride=(2, 2), pad=(1, 1), num_filter=4, name="up")
+    net = S.LeakyReLU(S.BatchNorm(net, name="bn", fix_gamma=False), slope=0.1)
+    return S.MakeLoss(S.Deconvolution(net, kernel=(3, 3), num_filter=2, name="out"), name="loss")
+
+
 def several_outputs() -> Any:
     """A loss, an output that needs a head gradient, and one that no gradient comes to."""
     hidden = S.FullyConnected(S.var("data"), num_hidden=4, name="fc1")
@@ -58,6 +64,7 @@ class Case:
 CASES = {
     "dense": Case(dense, {"data": (4, 5), "softmax_label": (4,)}),
     "convolutional": Case(convolutional, {"data": (2, 1, 8, 8), "softmax_label": (2,)}),
+    "transposed": Case(transposed, {"data": (2, 3, 4, 4)}),
     "several outputs": Case(several_outputs, {"data": (3, 2)}, heads=[1]),
     "loss inside": Case(loss_inside, {"data": (3, 2)}),
     "inputs as outputs": Case(inputs_as_outputs, {"data": (3, 2)}, heads=[0, 1, 2]),

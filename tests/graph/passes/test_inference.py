@@ -42,6 +42,10 @@ def norm(x: Any, name: str, **given: Any) -> Any:
     return mx.sym.BatchNorm(x, name=name, **{"fix_gamma": False, **given})
 
 
+def deconv(x: Any = X, name: str = "a", **given: Any) -> Any:
+    return mx.sym.Deconvolution(x, name=name, **{"kernel": (3, 3), "num_filter": 4, **given})
+
+
 def normal_conv(x: Any, name: str, **given: Any) -> Any:
     return norm(conv(x, name, **given), f"{name}_bn")
 
@@ -88,6 +92,8 @@ class Network(NamedTuple):
 FOLD, PACK, CONV, ORDER = "_fold_batch_norm", "_pack_filters", "_fused_convolution", "_contiguous"
 CAST, KEPT = "amp_cast", "_cast_parameter"
 BOTH = f"{FOLD} {PACK}"
+PACK_TRANSPOSED, TRANSPOSED = "_pack_transposed_filters", "_fused_deconvolution"
+BOTH_TRANSPOSED = f"{FOLD} {PACK_TRANSPOSED}"
 BEFORE = "_fold_norm_before"
 FIRST = f"{BEFORE} {PACK}"
 
@@ -211,9 +217,34 @@ NETWORKS = {
         norm(conv(X, "a"), "n", output_mean_var=True), f"{CONV} BatchNorm {ORDER} {ORDER} {ORDER}", PACK
     ),
     "computed-weight": Network(conv(X, "a", weight=mx.sym.var("w") * 2), "_mul_scalar Convolution"),
-    "transposed": Network(
-        norm(mx.sym.Deconvolution(X, kernel=(2, 2), num_filter=3, name="a"), "n"),
-        f"_channels_last Deconvolution BatchNorm {ORDER}",
+    # Transposed ones, which have no sum.
+    "transposed": Network(deconv(), f"{TRANSPOSED} {ORDER}", PACK_TRANSPOSED),
+    "transposed-norm": Network(norm(deconv(), "n"), f"{TRANSPOSED} {ORDER}", BOTH_TRANSPOSED),
+    "transposed-bias": Network(norm(deconv(no_bias=False), "n"), f"{TRANSPOSED} {ORDER}", BOTH_TRANSPOSED),
+    "transposed-grouped": Network(norm(deconv(num_group=2), "n"), f"{TRANSPOSED} {ORDER}", BOTH_TRANSPOSED),
+    "transposed-strided": Network(
+        norm(deconv(stride=(2, 3), adj=(1, 2), pad=(1, 0)), "n"), f"{TRANSPOSED} {ORDER}", BOTH_TRANSPOSED
+    ),
+    "transposed-dilated": Network(deconv(dilate=(2, 1)), f"{TRANSPOSED} {ORDER}", PACK_TRANSPOSED),
+    "transposed-target": Network(
+        deconv(stride=(2, 2), target_shape=(17, 16)), f"{TRANSPOSED} {ORDER}", PACK_TRANSPOSED
+    ),
+    "transposed-relu": Network(mx.sym.relu(norm(deconv(), "n")), f"{TRANSPOSED} {ORDER}", BOTH_TRANSPOSED),
+    "transposed-leaky": Network(
+        mx.sym.LeakyReLU(deconv(), slope=0.2), f"{TRANSPOSED} {ORDER}", PACK_TRANSPOSED
+    ),
+    "transposed-sum": Network(
+        mx.sym.relu(deconv(pad=(1, 1)) + X), f"{TRANSPOSED} elemwise_add relu {ORDER}", PACK_TRANSPOSED
+    ),
+    "transposed-mixed": Network(
+        mixed(mx.sym.relu(deconv())), f"{CAST} {TRANSPOSED} {ORDER} {CAST}", f"{KEPT} {PACK_TRANSPOSED}"
+    ),
+    "transposed-wide": Network(norm(deconv(), "n"), "Deconvolution", FOLD, dtype="float64"),
+    "transposed-twice": Network(
+        mx.sym.relu(deconv(deconv(), "b")), f"{TRANSPOSED} {TRANSPOSED} {ORDER}", f"{PACK_TRANSPOSED} " * 2
+    ),
+    "transposed-line": Network(
+        norm(deconv(kernel=(3,)), "n"), "Deconvolution", FOLD, shape=(2, 4, 9)
     ),
     # What depends on no array.
     "positions": Network(

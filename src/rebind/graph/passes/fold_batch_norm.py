@@ -11,6 +11,7 @@ from ...ops.nn.inference_layers import FOLD_BATCH_NORM
 from ...params import Params
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node
+from .channels_last import TRANSPOSED
 from .keep_casts import as_kept, uncast
 from .substitution import substitute, with_weights
 
@@ -27,8 +28,8 @@ _TYPES = {
 def fold_batch_norm(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Give a layer that only a `BatchNorm` follows weights with its scale and shift; in inference.
 
-    The layers are convolutions and `FullyConnected`, with weights that are variables, or casts of those: in mixed
-    precision what is folded is rounded once, from float32.
+    The layers are convolutions, deconvolutions and `FullyConnected`, with weights that are variables, or casts of
+    those: in mixed precision what is folded is rounded once, from float32.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_types
@@ -75,13 +76,19 @@ def _fits(layer: Application, norm: Application, facts: Facts) -> bool:
 
 def _axes_of_filters(p: Params) -> tuple[int, ...]:
     axes = len(p.kernel) + 2
-    return (axes - 1, -1) if p.layout is not None and p.layout.endswith("C") else (1, 1 - axes)
+    return (axes - 1, -1) if _is_last(p) else (1, 1 - axes)
+
+
+def _is_last(p: Params) -> bool:
+    return p.layout is not None and p.layout.endswith("C")
 
 
 #: By layer, the axis of its result that counts filters, and the same axis counted from the end.
 _FILTERS: Mapping[str, Callable[[Params], tuple[int, ...]]] = {
     "Convolution": _axes_of_filters,
     "Convolution_v1": _axes_of_filters,
+    # With its channels last its filters are in the last axis of the weight, and are left as they are.
+    TRANSPOSED: lambda p: () if _is_last(p) else _axes_of_filters(p),
     "FullyConnected": lambda p: (1, -1) if p.flatten else (-1,),
 }
 
@@ -90,7 +97,16 @@ def _folded(layer: Application, norm: Application, facts: Facts) -> Node:
     data, dtype = layer.inputs[0], facts.types[Entry(layer)]
     exact = _TYPES[dtype]
     weights = [as_kept(entry, facts.types[entry], exact) for entry in map(uncast, layer.inputs[1:])]
-    folded = folded_weights(FOLD_BATCH_NORM, layer, norm, weights, norm.inputs[1:], layer.attributes)
+    groups = layer.params.num_group if layer.operator.name == TRANSPOSED else 0
+    folded = folded_weights(
+        FOLD_BATCH_NORM,
+        layer,
+        norm,
+        weights,
+        norm.inputs[1:],
+        layer.attributes,
+        transposed_groups=groups,
+    )
     inputs = (data, *(as_kept(entry, exact, dtype) for entry in folded))
     return with_weights(layer, inputs, layer.attributes)
 

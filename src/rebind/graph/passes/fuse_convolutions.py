@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import torch
 
-from ...ops.nn.inference_layers import FUSED_CONVOLUTION, PACK_FILTERS, TINY_CONVOLUTION, can_fuse
+from ...ops import Operator
+from ...ops.nn.convolution import fitted_padding
+from ...ops.nn.inference_layers import (
+    FUSED_CONVOLUTION,
+    FUSED_DECONVOLUTION,
+    PACK_FILTERS,
+    PACK_TRANSPOSED_FILTERS,
+    TINY_CONVOLUTION,
+    can_fuse,
+)
 from ...params import Params
-from ...shapes import is_known
+from ...shapes import Shape, is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import ACTIVATIONS, NO_ACTIVATION, FusedActivation, Users, is_kept, single_users
-from .channels_last import CONVOLUTIONS
+from .channels_last import CONVOLUTIONS, TRANSPOSED
 from .substitution import substitute
 
 __all__ = ["fuse_convolutions"]
@@ -25,8 +34,9 @@ _SUMS = ("elemwise_add", "broadcast_add", "_grad_add")
 def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Make a convolution, the sum with another array and the activation after it one call; on the CPU, in inference.
 
-    Only convolutions in two dimensions, of float32 or bfloat16, whose weights follow from variables alone: those are
-    packed once. Tiny ones are computed without oneDNN, and what follows them by itself.
+    Deconvolutions have no sum. Only those in two dimensions, of float32 or bfloat16, whose weights follow from
+    variables alone: those are packed once. Tiny convolutions are computed without oneDNN, and what follows them by
+    itself.
     The relu of what is not a number is 0 here, as in MXNet, whose convolutions are oneDNN's too.
 
     >>> import rebind as mx
@@ -58,7 +68,7 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
 
 
 def _fits(node: Application, facts: Facts) -> bool:
-    if node.operator.name not in CONVOLUTIONS or len(node.params.kernel) != 2:
+    if node.operator.name not in (*CONVOLUTIONS, TRANSPOSED) or len(node.params.kernel) != 2:
         return False
     data, *weights = node.inputs
     shape, dtype = facts.shapes.get(data), facts.types.get(data)
@@ -74,7 +84,7 @@ def _fits(node: Application, facts: Facts) -> bool:
 
 def _is_tiny(node: Application, facts: Facts) -> bool:
     p, data = node.params, facts.shapes[node.inputs[0]]
-    if data is None or p.num_group > 1 or max(p.dilate, default=1) > 1:
+    if data is None or node.operator.name == TRANSPOSED or p.num_group > 1 or max(p.dilate, default=1) > 1:
         return False
     shapes = {"data": data, "weight": (p.num_filter, data[1], *p.kernel)}
     products = node.operator.inference.products_rule
@@ -97,7 +107,8 @@ def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> 
     """Return the last entry that one call can compute from a convolution on, and the node that does; note its sum."""
     end, addend, activation = Entry(node), None, NO_ACTIVATION
     user, position = users.get(end, (None, 0))
-    if user is not None and user.operator.name in _SUMS and Entry(user) not in added:
+    is_sum = user is not None and user.operator.name in _SUMS and Entry(user) not in added
+    if user is not None and is_sum and node.operator.name != TRANSPOSED:
         other = user.inputs[1 - position]
         if all(known.get(other) == known.get(end) for known in (facts.shapes, facts.types)):
             end, addend = Entry(user), other
@@ -108,25 +119,42 @@ def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> 
         # After a sum oneDNN has no other in PyTorch.
         if found is not None and (addend is None or found.name == "relu"):
             end, activation = Entry(user), found
-    return end, _call(node, facts, addend, activation)
+    shape = facts.shapes[node.inputs[0]]
+    assert shape is not None  # it fits
+    if node.operator.name == TRANSPOSED:
+        return end, _transposed_call(node, shape, activation)
+    return end, _call(node, shape, addend, activation)
 
 
-def _call(node: Application, facts: Facts, addend: Entry | None, activation: FusedActivation) -> Application:
-    p, (data, weight, *bias) = node.params, node.inputs
+def _call(node: Application, shape: Shape, addend: Entry | None, activation: FusedActivation) -> Application:
+    p = node.params
     where = {**_windows(p), "dilate": p.dilate or (1, 1), "num_group": p.num_group}
-    packed = Application(
-        PACK_FILTERS,
-        f"{node.name} packed",
-        (weight,),
-        PACK_FILTERS.parse({**where, "data_shape": facts.shapes[data]}),
-    )
-    given = {
-        **where,
-        "no_bias": not bias,
-        "adds": addend is not None,
-        "activation": activation.name,
-        "numbers": activation.numbers,
-    }
-    inputs = (data, Entry(packed), *bias, *([] if addend is None else [addend]))
-    op = FUSED_CONVOLUTION
-    return Application(op, node.name, inputs, op.parse(given), {}, node.attributes)
+    added = [] if addend is None else [addend]
+    given = {"adds": addend is not None, "activation": activation.name, "numbers": activation.numbers}
+    return _with_packed(node, shape, (PACK_FILTERS, FUSED_CONVOLUTION), where, added, **given)
+
+
+def _transposed_call(node: Application, shape: Shape, activation: FusedActivation) -> Application:
+    p = node.params
+    where = {**_windows(p), "adj": p.adj or (0, 0), "dilate": p.dilate or (1, 1), "num_group": p.num_group}
+    if any(p.target_shape):
+        pad, adj = fitted_padding(shape[2:], p.kernel, p.stride, p.dilate, p.target_shape)
+        where |= {"pad": pad, "adj": adj}
+    given = {"activation": activation.name, "numbers": activation.numbers}
+    return _with_packed(node, shape, (PACK_TRANSPOSED_FILTERS, FUSED_DECONVOLUTION), where, [], **given)
+
+
+def _with_packed(
+    node: Application,
+    shape: Shape,
+    operators: tuple[Operator, Operator],
+    where: dict[str, object],
+    added: list[Entry],
+    **given: object,
+) -> Application:
+    """Return the node of one call, for data of a shape, with filters that another node packs."""
+    pack, op = operators
+    data, weight, *bias = node.inputs
+    packed = Application(pack, f"{node.name} packed", (weight,), pack.parse({**where, "data_shape": shape}))
+    p = op.parse({**where, **given, "no_bias": not bias})
+    return Application(op, node.name, (data, Entry(packed), *bias, *added), p, {}, node.attributes)

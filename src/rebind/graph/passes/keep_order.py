@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ops import find
-from ...ops.nn.inference_layers import FUSED_CONVOLUTION
+from ...ops.nn.inference_layers import FUSED_CONVOLUTION, FUSED_DECONVOLUTION
 from ...ops.quantization.inference_layers import INT8_CONVOLUTION
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
@@ -14,19 +14,19 @@ __all__ = ["keep_order"]
 # What takes arrays in any order of memory, and gives its result in that of its inputs.
 _TAKE_ANY = frozenset(
     {
-        FUSED_CONVOLUTION.name, INT8_CONVOLUTION.name, "Activation", "BatchNorm", "BlockGrad", "Cast",
-        "Concat", "Convolution", "Convolution_v1", "Deconvolution", "Dropout", "GroupNorm", "InstanceNorm",
-        "LeakyReLU", "Pooling", "UpSampling", "_channels_last", "_contrib_dequantize", "_contrib_quantize_v2",
-        "_contrib_quantized_act", "_contrib_quantized_concat", "_contrib_quantized_pooling", "_copy",
-        "_div_scalar", "_maximum", "_maximum_scalar", "_minimum", "_minimum_scalar", "_minus_scalar",
-        "_mul_scalar", "_plus_scalar", "_power_scalar", "_rdiv_scalar", "_rminus_scalar", "abs", "add_n",
-        "amp_cast", "broadcast_add", "broadcast_div", "broadcast_maximum", "broadcast_minimum",
-        "broadcast_mul", "broadcast_sub", "clip", "elemwise_add", "elemwise_div", "elemwise_mul",
-        "elemwise_sub", "exp", "hard_sigmoid", "log", "negative", "relu", "sigmoid", "softsign", "sqrt",
-        "square", "tanh",
+        FUSED_CONVOLUTION.name, FUSED_DECONVOLUTION.name, INT8_CONVOLUTION.name, "Activation", "BatchNorm",
+        "BlockGrad", "Cast", "Concat", "Convolution", "Convolution_v1", "Deconvolution", "Dropout", "GroupNorm",
+        "InstanceNorm", "LeakyReLU", "Pooling", "UpSampling", "_channels_last", "_contrib_dequantize",
+        "_contrib_quantize_v2", "_contrib_quantized_act", "_contrib_quantized_concat",
+        "_contrib_quantized_pooling", "_copy", "_div_scalar", "_maximum", "_maximum_scalar", "_minimum",
+        "_minimum_scalar", "_minus_scalar", "_mul_scalar", "_plus_scalar", "_power_scalar", "_rdiv_scalar",
+        "_rminus_scalar", "abs", "add_n", "amp_cast", "broadcast_add", "broadcast_div", "broadcast_maximum",
+        "broadcast_minimum", "broadcast_mul", "broadcast_sub", "clip", "elemwise_add", "elemwise_div",
+        "elemwise_mul", "elemwise_sub", "exp", "hard_sigmoid", "log", "negative", "relu", "sigmoid", "softsign",
+        "sqrt", "square", "tanh",
     }
 )  # fmt: skip
-_SOURCES = ("_channels_last", FUSED_CONVOLUTION.name, INT8_CONVOLUTION.name)
+_SOURCES = ("_channels_last", FUSED_CONVOLUTION.name, FUSED_DECONVOLUTION.name, INT8_CONVOLUTION.name)
 
 
 def keep_order(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:

@@ -175,7 +175,7 @@ _INFERENCE = (
     Pass(fold_norm_before, applies=_has("BatchNorm")),
     Pass(keep_constants, applies=has_constants),
     Pass(fuse_levels, uses_shapes=True, applies=_has(*FROM_LEVELS)),
-    Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS)),
+    Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS, TRANSPOSED)),
     Pass(channels_last, applies=_has(TRANSPOSED)),
     Pass(keep_order, applies=_has(*CONVOLUTIONS, TRANSPOSED, *FROM_LEVELS)),
 )

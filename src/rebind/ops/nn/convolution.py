@@ -17,7 +17,7 @@ from .._types import Count, Workspace
 from ..spec import Operator, Shapes, operator
 from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
 
-__all__ = ["convolution", "convolution_v1", "deconvolution"]
+__all__ = ["convolution", "convolution_v1", "deconvolution", "fitted_padding"]
 
 Layout = Literal["NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"]
 CudnnTune = Literal["off", "limited_workspace", "fastest"]
@@ -280,16 +280,20 @@ def deconvolution(
     if last:
         data, weight = to_channels_first(data), to_channels_first(weight)
     if any(target_shape):
-        pad, adj = _fit(tuple(data.shape[2:]), kernel, stride, dilate, target_shape)
+        pad, adj = fitted_padding(tuple(data.shape[2:]), kernel, stride, dilate, target_shape)
     transposed = _TRANSPOSED[len(kernel)]
     out = transposed(data, weight, bias, stride or 1, pad or 0, adj or 0, num_group, dilate or 1)
     return to_channels_last(out) if last else out
 
 
-def _fit(
+def fitted_padding(
     spatial: Shape, kernel: Shape, stride: Shape, dilate: Shape, target: Shape
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the `pad` and `adj` that give a deconvolution the spatial sizes `target`."""
+    """Return the `pad` and `adj` that give a deconvolution the spatial sizes `target`.
+
+    >>> fitted_padding((4,), (4,), (2,), (), (7,))
+    ((2,), (1,))
+    """
     ones = (1,) * len(kernel)
     rows = zip(spatial, kernel, stride or ones, dilate or ones, strict=True)
     # The size of the result is this - 2 pad + adj.
@@ -328,7 +332,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     channels, spatial = _grouped(shapes["data"], p)
     if any(p.target_shape) and 0 not in spatial:
         # For its errors only: the kernel computes the padding again.
-        _fit(spatial, p.kernel, p.stride, p.dilate, p.target_shape)
+        fitted_padding(spatial, p.kernel, p.stride, p.dilate, p.target_shape)
     # As of the convolution that this transposes: its data are the result here, its filters the channels.
     inner = (p.num_filter // p.num_group,)
     return found | {

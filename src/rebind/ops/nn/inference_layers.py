@@ -22,7 +22,9 @@ __all__ = [
     "FOLD_BATCH_NORM",
     "FOLD_NORM_BEFORE",
     "FUSED_CONVOLUTION",
+    "FUSED_DECONVOLUTION",
     "PACK_FILTERS",
+    "PACK_TRANSPOSED_FILTERS",
     "TINY_CONVOLUTION",
     "can_fuse",
     "lie_alike",
@@ -80,12 +82,13 @@ def _fold_batch_norm(
     eps: float,
     fix_gamma: bool,
     no_bias: bool,
+    transposed_groups: int = 0,
 ) -> tuple[Tensor, Tensor]:
     """Weight and bias of a layer that gives what the layer and the batch norm after it give in inference.
 
     Shapes
     ------
-    weight : (C, ...)
+    weight : (C, ...), or (M, C / transposed_groups, ...) of a deconvolution
     bias, gamma, beta, moving_mean, moving_var : (C,)
 
     References
@@ -101,8 +104,13 @@ def _fold_batch_norm(
     """
     scale = _scale_of(gamma, moving_var, eps, fix_gamma)
     shift = -moving_mean.double() if bias is None else bias.double() - moving_mean
-    shift = shift.mul_(scale).add_(beta)
-    folded = weight * scale.to(weight.dtype).view(-1, *[1] * (weight.dim() - 1))
+    shift, scale = shift.mul_(scale).add_(beta), scale.to(weight.dtype)
+    if transposed_groups:
+        # (groups, channels of a group, filters of a group, elements of a filter)
+        apart = weight.reshape(transposed_groups, weight.shape[0] // transposed_groups, weight.shape[1], -1)
+        folded = (apart * scale.view(transposed_groups, 1, -1, 1)).view(weight.shape)
+    else:
+        folded = weight * scale.view(-1, *[1] * (weight.dim() - 1))
     return folded, shift.to(weight.dtype)
 
 
@@ -201,6 +209,24 @@ def lie_alike(one: Tensor, other: Tensor) -> bool:
 PACK_FILTERS = Operator("_pack_filters", read_signature(_pack_filters), Kernels(_pack_filters, kept=True))
 
 
+def _pack_transposed_filters(
+    weight: Tensor, *, stride: Ints, pad: Ints, adj: Ints, dilate: Ints, num_group: int, data_shape: Ints
+) -> Tensor:
+    """The filters of a deconvolution in the layout in which oneDNN is quickest for data of a shape."""
+    pack: Any = torch.ops.mkldnn._reorder_convolution_transpose_weight
+    given = (list(pad), list(adj), list(stride), list(dilate), num_group, list(data_shape))
+    found: Tensor = pack(weight.contiguous(), *given)
+    return found
+
+
+#: The filters of a deconvolution as `FUSED_DECONVOLUTION` takes them.
+PACK_TRANSPOSED_FILTERS = Operator(
+    "_pack_transposed_filters",
+    read_signature(_pack_transposed_filters),
+    Kernels(_pack_transposed_filters, kept=True),
+)
+
+
 def _fused_convolution(
     data: Tensor,
     weight: Tensor,
@@ -287,4 +313,33 @@ FUSED_CONVOLUTION = Operator(
         owns_output=True,
         in_place={"addend": InPlace(_fused_convolution_over_addend)},
     ),
+)
+
+
+def _fused_deconvolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    stride: Ints,
+    pad: Ints,
+    adj: Ints,
+    dilate: Ints,
+    num_group: int,
+    no_bias: bool,
+    activation: str,
+    numbers: tuple[float, ...],
+) -> Tensor:
+    """Deconvolution, then an activation, in one pass over memory; as `_fused_convolution`, without a sum."""
+    run = torch.ops.mkldnn._convolution_transpose_pointwise
+    given = (list(pad), list(adj), list(stride), list(dilate), num_group)
+    out: Tensor = run(data, weight, bias, *given, activation, list(numbers), "")
+    return out
+
+
+#: A deconvolution with the activation that follows it.
+FUSED_DECONVOLUTION = Operator(
+    "_fused_deconvolution",
+    read_signature(_fused_deconvolution, skip=_without_bias),
+    Kernels(_fused_deconvolution, owns_output=True),
 )
