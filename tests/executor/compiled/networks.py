@@ -32,7 +32,8 @@ def convolutional() -> Any:
 def transposed() -> Any:
     net = S.Deconvolution(S.var("data"), kernel=(4, 4), stride=(2, 2), pad=(1, 1), num_filter=4, name="up")
     net = S.LeakyReLU(S.BatchNorm(net, name="bn", fix_gamma=False), slope=0.1)
-    return S.MakeLoss(S.Deconvolution(net, kernel=(3, 3), num_filter=2, name="out"), name="loss")
+    net = S.Deconvolution(net, kernel=(3, 3), num_filter=2, name="out")
+    return S.MakeLoss(S.tanh(net / 10), name="loss")
 
 
 def several_outputs() -> Any:
