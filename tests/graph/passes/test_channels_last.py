@@ -55,7 +55,7 @@ NETWORKS = {
     "numbers": (conv(X, "a") * 2 + 1) / 3 - 0.5,
     "prelu": mx.sym.LeakyReLU(conv(X, "a"), act_type="prelu", name="p"),
     "used twice": mx.sym.exp(conv(X, "a")) + mx.sym.tanh(conv(X, "b")),
-    "group norm": mx.sym.GroupNorm(conv(X, "a"), num_groups=2, name="g"),
+    "group norm": conv(mx.sym.GroupNorm(conv(X, "a"), num_groups=2, name="g"), "b"),
     "group norm of many": mx.sym.GroupNorm(conv(X, "a", 16), num_groups=2, name="g"),
     "one deconvolution": mx.sym.Deconvolution(X, kernel=(4, 4), stride=(2, 2), pad=(1, 1), num_filter=3, name="d"),
     "upsampling thrice": conv(mx.sym.UpSampling(conv(X, "a"), scale=3, sample_type="nearest"), "b"),
@@ -78,7 +78,7 @@ NETWORKS = {
         ))
     },
     "layer norm": mx.sym.LayerNorm(conv(X, "a"), name="l"),
-    "instance norm": mx.sym.InstanceNorm(conv(X, "a"), name="i"),
+    "instance norm": mx.sym.relu(mx.sym.InstanceNorm(conv(conv(X, "a"), "b"), name="i")),
     **{
         f"{kind} {act}": mx.sym.Activation(mx.sym.Pooling(conv(X, "a"), **given), act_type=act)
         for kind, given in {
@@ -145,14 +145,37 @@ LAST, ORDER = "_channels_last", "_contiguous"
             [LAST, LAST, "Convolution", ORDER, LAST, "Convolution", ORDER],
         ),
         (mx.sym.exp(X), ["exp"]),
+        (mx.sym.GroupNorm(conv(X, "a", 16), num_groups=2), [LAST, LAST, "Convolution", "GroupNorm", ORDER]),
     ],
-    ids=["chain", "flat", "one-input", "none"],
+    ids=["chain", "flat", "one-input", "none", "groups of many"],
 )
 @pytest.mark.parametrize(
     ("device", "dtype"), [("cpu", "float32"), ("cpu", "bfloat16"), ("cuda", "float16"), ("cuda", "bfloat16")]
 )
 def test_where_the_order_changes(symbol: Any, expected: list[str], device: str, dtype: str) -> None:
     assert lowered(symbol, IMAGE, dtype, Target(training=True, device=torch.device(device))) == expected
+
+
+@pytest.mark.parametrize(
+    ("symbol", "expected"),
+    [
+        (mx.sym.InstanceNorm(conv(X, "a")), ["Convolution", "InstanceNorm"]),
+        (mx.sym.GroupNorm(conv(X, "a"), num_groups=2), ["Convolution", "GroupNorm"]),
+        (
+            conv(mx.sym.relu(mx.sym.InstanceNorm(conv(X, "a"))), "b"),
+            ["Convolution", "InstanceNorm", "relu", LAST, LAST, "Convolution", ORDER],
+        ),
+        (
+            mx.sym.InstanceNorm(mx.sym.Deconvolution(X, kernel=(2, 2), num_filter=3)),
+            [LAST, "Deconvolution", "InstanceNorm", ORDER],
+        ),
+    ],
+    ids=["instances", "few in a group", "then another", "transposed"],
+)
+def test_norms_that_take_images_in_order_have_them_so(symbol: Any, expected: list[str]) -> None:
+    assert lowered(symbol, IMAGE, "float32", Target(training=True)) == expected
+    turned = lowered(symbol, IMAGE, "float16", Target(training=True, device=torch.device("cuda")))
+    assert turned.count(LAST) >= 1
 
 
 @pytest.mark.parametrize(("device", "dtype"), [("cpu", "float16"), ("cpu", "float64"), ("cuda", "float32")])

@@ -10,8 +10,10 @@ from math import prod
 import torch
 
 from ...ops import find
+from ...ops.nn.normalization import FEW_CHANNELS
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
+from .calls import Users, single_users
 
 __all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "TRANSPOSED", "channels_last"]
 
@@ -33,7 +35,9 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     Their results are so, too, and those of what follows: pooling, normalizing and activating are several times as quick
     where the channels lie together. `keep_order` puts arrays in order where it must be. Where data are so already,
     nothing is copied. PyTorch would turn the filters itself, forward and again for the gradient of the data; here that
-    is done once, or not at all: `Facts.layouts` says which variables are best given so.
+    is done once, or not at all: `Facts.layouts` says which variables are best given so. What only an `InstanceNorm`
+    follows, which takes images in the order of their axes, is left as it is on the CPU: of such networks training takes
+    4/5 to 9/10 of the time that it takes with two copies for each norm.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_types
@@ -45,11 +49,12 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     if target.spans_devices:
         return graph, facts
     types = _TYPES.get(target.device.type, ())
+    users = single_users(graph) if target.device.type == "cpu" else {}
     made: dict[Entry, Entry] = {}
     filters: Counter[Entry] = Counter()
 
     def instead(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
-        if not isinstance(node, Application) or not _fits(node, facts, types):
+        if not isinstance(node, Application) or not _fits(node, facts, types) or _goes_in_order(node, users):
             return None
         data, weight, *bias = inputs
         turned = [data]
@@ -80,3 +85,13 @@ def _fits(node: Application, facts: Facts, types: Collection[torch.dtype]) -> bo
         and node.params.layout in (None, "NCHW")
         and facts.types.get(Entry(node)) in types
     )
+
+
+def _goes_in_order(node: Application, users: Users) -> bool:
+    """Whether a convolution's result goes to a norm alone that takes it in the order of its axes."""
+    norm, _ = users.get(Entry(node), (None, 0))
+    if norm is None or node.operator.name not in CONVOLUTIONS:
+        return False
+    if norm.operator.name == "GroupNorm":
+        return bool(node.params.num_filter < FEW_CHANNELS * norm.params.num_groups)
+    return norm.operator.name == "InstanceNorm"

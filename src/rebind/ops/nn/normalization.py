@@ -15,7 +15,7 @@ from ...shapes import Shape, normalize_axis, size
 from .._types import Count, require_floating
 from ..spec import Shapes, operator
 
-__all__ = ["group_norm", "instance_norm", "l2_normalization", "layer_norm", "lrn"]
+__all__ = ["FEW_CHANNELS", "group_norm", "instance_norm", "l2_normalization", "layer_norm", "lrn"]
 
 
 def _shown(p: Params) -> int:
@@ -153,7 +153,7 @@ layer_norm.shapes_from_outputs(_like_first_output)
 
 
 #: Channels of a group below which the order that keeps them together is slow backward: 2 to 17 times as slow with one.
-_FEW_CHANNELS = 8
+FEW_CHANNELS = 8
 
 
 @operator("GroupNorm", outputs=("output", "mean", "std"), visible=_shown)
@@ -213,7 +213,7 @@ def _normalized_groups(
     """Return data normalized in groups of channels, the means, and the inverse deviations."""
     batch, channels, *spatial = data.shape
     # torch's kernel takes no other order; backward it is slow with few channels in a group that lie together.
-    if channels < _FEW_CHANNELS * groups or not data.is_contiguous(memory_format=torch.channels_last):
+    if channels < FEW_CHANNELS * groups or not data.is_contiguous(memory_format=torch.channels_last):
         data = data.contiguous()
     return torch.native_group_norm(data, gamma, beta, batch, channels, size(spatial), groups, eps)
 
