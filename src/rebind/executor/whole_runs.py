@@ -6,10 +6,12 @@ import functools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
 
 from ..grad_mode import grad_mode
 from ..ndarray import NDArray
+from ..ndarray.same_memory import are_dense
 from .backward import Pass
 from .bound import BoundArrays
 from .explicit import Halves
@@ -38,9 +40,18 @@ class WholeRuns(Inspection):
 
     def _move_statistics(self, last: Pass) -> None:
         """Write the auxiliary states that a pass has computed."""
-        for state, value in zip(self._arrays.aux.values(), last.new_aux, strict=True):
-            if value is not None and state is not None:
-                state.write(value)
+        moved = zip(self._arrays.aux.values(), last.new_aux, strict=True)
+        pairs = [(state, value) for state, value in moved if value is not None and state is not None]
+        if not pairs:
+            return
+        if are_dense([state for state, _ in pairs]):  # in one call: a network may have a hundred
+            with grad_mode(False):
+                torch._foreach_copy_(
+                    [state.writable_tensor() for state, _ in pairs], [value for _, value in pairs]
+                )
+            return
+        for state, value in pairs:
+            state.write(value)
 
     def forward_before_backward(self) -> list[NDArray]:
         """Run forward in training mode, where `backward` is the next call and nothing is written in between.
