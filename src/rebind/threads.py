@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["OneThread", "threads_for"]
+__all__ = ["OneThread", "threads_for", "threads_for_copies"]
 
 #: Elements up to which copying arrays, or updating them, is left to one thread: about 0.2 ms of work. PyTorch itself
-#: shares out from 32,768 elements of one array on, whatever comes before and after.
-_FEW = 1 << 18
+#: shares out copies from so many elements of one array on, whatever comes before and after.
+_FEW, _SHARED_OUT = 1 << 18, 1 << 15
 
 
 class OneThread:
@@ -52,3 +52,12 @@ def threads_for(elements: int) -> OneThread:
     1
     """
     return OneThread(elements <= _FEW)
+
+
+def threads_for_copies(elements: int) -> OneThread:
+    """For the ``with`` block of copies of arrays: as `threads_for`, without a switch where PyTorch takes one anyway.
+
+    >>> with threads_for_copies(elements=1000):
+    ...     pass
+    """
+    return OneThread(_SHARED_OUT <= elements <= _FEW)

@@ -13,7 +13,7 @@ __all__ = ["has_small_results", "is_small", "multiply_adds"]
 #: networks of fully connected layers: training took as long with one thread (3 million), 1.1 (7), 1.2 (10 to 45) and
 #: 1.5 times as long (150); inference 1.2 (1 to 3) and 1.5 (7 to 15). Beside two busy loops training took 1.5 to 3 times
 #: as long with two threads, inference 2.2 and more up to 3 million, and 1.4 at 7.
-_SMALL, _SMALL_INFERENCE = 10_000_000, 5_000_000
+_SMALL, _SMALL_INFERENCE = 8_000_000, 5_000_000
 #: Bytes of all results of a forward run up to which each may be kept until the end of backward.
 _SMALL_RESULTS = 8 * 2**20
 

@@ -14,7 +14,7 @@ from ..ndarray import NDArray
 from ..ndarray.mode import mode
 from ..ndarray.same_memory import SameMemory, are_dense
 from ..ndarray.storage import DenseStorage
-from ..threads import threads_for
+from ..threads import threads_for_copies
 from .bound import BoundArrays
 from .lower import Plan
 from .outputs import detached
@@ -57,10 +57,14 @@ class ReadyInputs:
     def __init__(self, arrays: Sequence[NDArray]) -> None:
         self.arrays = [*arrays]
         self._shapes = [*map(_shape_of, arrays)]
-        self._elements = sum([array.size for array in arrays])
         # By position: what operators write to, or hand on by its address, is copied by them, and not lent again.
         self._lends = [array.size >= _LEAST and _CAN_LEND for array in arrays]
         self._is_sure = not any(self._lends)
+        self._count_copied()
+
+    def _count_copied(self) -> None:
+        given = zip(self.arrays, self._lends, strict=True)
+        self._copied = sum([array.size for array, is_lent in given if not is_lent])
 
     def takes(self, batch: Sequence[NDArray]) -> bool:
         """Return whether a batch is of dense arrays in these shapes, and no record of the user's has the inputs.
@@ -76,7 +80,7 @@ class ReadyInputs:
 
     def bring(self, batch: Sequence[NDArray]) -> None:
         """Lend or copy a batch that it takes."""
-        with threads_for(self._elements):
+        with threads_for_copies(self._copied):
             for i, (array, given) in enumerate(zip(self.arrays, batch, strict=False)):
                 source, target = given.storage.tensor, array.storage.tensor
                 assert source is not None
@@ -90,6 +94,7 @@ class ReadyInputs:
                         continue
                     except RuntimeError:  # the memory is not PyTorch's, as that of an iterator's only batch
                         self._lends[i] = False
+                        self._count_copied()
                 array.writable_tensor().copy_(source)
 
     def note_run(self) -> None:
@@ -100,6 +105,7 @@ class ReadyInputs:
                 lends and _is_lazy(array.tensor)
                 for lends, array in zip(self._lends, self.arrays, strict=True)
             ]
+            self._count_copied()
 
 
 class ReadyRun:
