@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
 from rebind.executor.group.ready import LikeLast
+from rebind.graph.passes import DEFAULT, register_backend
 
 S = mx.sym
 SIZE = 70  # so that a batch of 64 has enough elements to be lent, and outputs enough not to be copied
@@ -213,6 +215,17 @@ def test_errors_are_those_of_the_ordinary_way() -> None:
     with pytest.raises(mx.MXNetError, match="fc1"):
         module.forward(mx.io.DataBatch([mx.nd.ones((64, SIZE + 1))], None), is_train=False)
     module.forward(batch(1), is_train=False)
+
+
+@pytest.mark.usefixtures("own_backends")
+def test_compiled_inference_is_compiled_once() -> None:
+    counter = CompileCounterWithBackend("eager")
+    register_backend("counting", DEFAULT, compiler=counter)
+    module = made(for_training=False, backend="counting")
+    for number in range(4):
+        module.forward(batch(number))
+    assert module.executors.like_last.predictions.found.was_used
+    assert counter.frame_count == 1
 
 
 def test_draws_follow_the_seed() -> None:

@@ -224,7 +224,8 @@ class Executor(ReadyRuns):
                     (outputs, new_aux, loss_inputs), needed = halves.forward(source, tensors)
                     backward = functools.partial(halves.backward, needed)
                 elif watch is None:
-                    outputs, new_aux, loss_inputs = plan(source, tensors)
+                    run = plan if record else plan.infer
+                    outputs, new_aux, loss_inputs = run(source, tensors)
                 else:
                     outputs, new_aux, loss_inputs = watch.run(plan, source, tensors)
         except Exception as error:

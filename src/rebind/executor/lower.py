@@ -16,9 +16,9 @@ from torch import Tensor, fx
 from .. import generators
 from ..device import Device
 from ..draws import Source
-from ..grad_mode import is_grad_enabled
+from ..grad_mode import inference_mode, is_grad_enabled
 from ..graph import Entry, Facts, Graph, Node, Target
-from ..graph.control_flow import counted_constants, needs_randomness
+from ..graph.control_flow import counted_constants, is_stateful, needs_randomness
 from ..graph.passes import CHANNELS_LAST, backend_named, optimize
 from .compiling import CompiledCode, in_given_layout
 from .control_flow import Kernels
@@ -68,6 +68,9 @@ class Plan:
         behind the auxiliary states.
     compiled
         Runs instead of the code, where the target's backend has a compiler.
+    infers
+        Whether runs of which nothing is differentiated may be in PyTorch's inference mode, in which operators leave out
+        what autograd would have to know: on the processor, without a compiler and without users' operators.
     channels_last
         The positions of arguments that are best given with their channels last in memory.
     recomputed
@@ -88,6 +91,7 @@ class Plan:
     constants: Mapping[int, float]
     preparation: Preparation | None = None
     compiled: CompiledCode | None = None
+    infers: bool = False
     channels_last: frozenset[int] = frozenset()
     recomputed: frozenset[Node] = frozenset()
     steps: dict[tuple[int, ...], Callable[..., Any] | None] = field(
@@ -104,6 +108,19 @@ class Plan:
         if self.recomputed and is_grad_enabled():
             run = Rematerialized(self.code, self.recomputed).run
         return run(source, *tensors) if self.draws else run(*tensors)
+
+    def infer(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
+        """Run it where nothing is differentiated; what it returns may be tensors of inference mode.
+
+        >>> import torch, rebind as mx
+        >>> plan = lower((mx.sym.var("x") * 2).graph, Target())
+        >>> plan.infer(None, [torch.ones(2)])[0][0].is_inference()
+        True
+        """
+        if not self.infers:  # not a mode that is off: that would record
+            return self(source, tensors)
+        with inference_mode(True):
+            return self(source, tensors)
 
     def random_source(self, device: Device, *, replays: bool = True) -> tuple[Source | None, Tensor | None]:
         """Return where the random numbers of its next run come from, and the device's generator's state before.
@@ -204,9 +221,20 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )
-    again = writer.recomputed
+    infers = not (target.training or compiled or is_stateful(given)) and target.device.type == "cpu"
     return Plan(
-        target, code, draws, losses, given.outputs, reaches, constants, preparation, compiled, last, again
+        target,
+        code,
+        draws,
+        losses,
+        given.outputs,
+        reaches,
+        constants,
+        preparation,
+        compiled,
+        infers,
+        last,
+        writer.recomputed,
     )
 
 

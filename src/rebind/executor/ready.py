@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from ..draws import Source
-from ..grad_mode import inference_mode
 from ..ndarray import NDArray
 from ..ndarray.mode import mode
 from ..ndarray.same_memory import SameMemory, are_dense
@@ -207,10 +206,7 @@ class ReadyPass(ReadyRun):
 
 
 class ReadyInference(ReadyRun):
-    """What was found out for runs that nothing is differentiated of. Made by `of`.
-
-    PyTorch's operators take less time in inference mode, in which they leave out what autograd would have to know. The
-    results of such a run are made ordinary tensors, which a program may go on with as with any other.
+    """What was found out for runs of which nothing is differentiated. Made by `of`.
 
     Examples
     --------
@@ -231,8 +227,7 @@ class ReadyInference(ReadyRun):
     def run(self, source: Source | None, kept: Sequence[Tensor]) -> list[Tensor]:
         """Return the values of the outputs, ordinary tensors in memory of their own."""
         tensors = [*self.tensors, *kept]
-        with inference_mode(self.plan.compiled is None):
-            outputs, _, loss_inputs = self.plan(source, tensors)
+        outputs, _, loss_inputs = self.plan.infer(source, tensors)
         return detached(outputs, tensors, loss_inputs)
 
 

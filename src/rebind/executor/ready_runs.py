@@ -36,7 +36,7 @@ class ReadyRuns(WholeRuns):
     def ready_inference(self, inputs: Sequence[NDArray]) -> ReadyInference | None:
         """Return what the next runs in inference need not find out anew, after one; as `ready_pass`.
 
-        There is none for custom operators, which may do anything.
+        There is none where custom operators run, which may do anything.
         """
         if self._handles is None or self._monitor is not None or is_stateful(self._graph):
             return None
