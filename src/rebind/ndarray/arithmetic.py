@@ -37,6 +37,8 @@ def _found(names: BinaryNames) -> BinaryOperators:
 #: The operators by the name in Python's method, such as ``add``.
 BINARY = {name: _found(names.arrays) for name, names in PYTHON_OPERATORS.items()}
 _NO_PARAMS = Params()
+#: Below it whole numbers are floats, too, and the same ones.
+_EXACT = 1 << 53
 
 
 def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
@@ -55,9 +57,9 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
         array_, number, op = right, left, operators.reverse
     else:
         return NotImplemented
-    # Parsed already, as it is.
-    if number.__class__ is float:
-        result = _form(op).run((array_,), {"scalar": number})
+    # Parsed already: operators take a number as a float.
+    if number.__class__ is float or (number.__class__ is int and -_EXACT < number < _EXACT):
+        result = _form(op).run((array_,), {"scalar": float(number)})
         if result is not None:
             return result
     # An array of NumPy's becomes one of ours, in the type of the other operand; a single number stays a number.
