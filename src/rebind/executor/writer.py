@@ -165,10 +165,17 @@ class CodeWriter:
                 return ControlFlow(node, self.target, own, body_code)
             assert self.kernels is not None and op.kernels.make is not None
             return self.kernels.setdefault(number, op.kernels.make(node.locate))
+        if not self.records and op.kernels.make is None:
+            # Nothing is recorded anyway.
+            return (
+                op.kernels.function
+                if node in self.loss_nodes
+                else self.overwriting.get(node, op.kernels.function)
+            )
         # Not recorded: a loss's gradient comes from its rule, and no gradient comes to the others.
         if node in self.loss_nodes:
             return op.kernels.forward
-        if node in self.overwriting and (node in self.recorded or not self.records):
+        if node in self.overwriting and node in self.recorded:
             return self.overwriting[node]
         if op.kernels.make is None and node not in self.recorded:
             return op.kernels.forward
