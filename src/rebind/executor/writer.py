@@ -166,12 +166,9 @@ class CodeWriter:
             assert self.kernels is not None and op.kernels.make is not None
             return self.kernels.setdefault(number, op.kernels.make(node.locate))
         if not self.records and op.kernels.make is None:
-            # Nothing is recorded anyway.
-            return (
-                op.kernels.function
-                if node in self.loss_nodes
-                else self.overwriting.get(node, op.kernels.function)
-            )
+            # Nothing is recorded anyway. The inputs of losses are looked at after the run.
+            over = None if node in self.loss_nodes else self.overwriting.get(node)
+            return over or op.kernels.function
         # Not recorded: a loss's gradient comes from its rule, and no gradient comes to the others.
         if node in self.loss_nodes:
             return op.kernels.forward

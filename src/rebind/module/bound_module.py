@@ -252,9 +252,8 @@ class BoundModule(Inspection):
             and self.params_initialized
             and group.like_last.predict(data_batch)
         ):
-            self._inputs.note_labels(
-                cast(Batch, data_batch), self.binding
-            )  # no list, for there is one device
+            # No list of batches, for there is one device.
+            self._inputs.note_labels(cast(Batch, data_batch), self.binding)
             return
         group = self._follow_batch(data_batch)
         # Gradients that are sent one by one come from a backward of their own.
