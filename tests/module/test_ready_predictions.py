@@ -13,6 +13,8 @@ from torch._dynamo.testing import CompileCounterWithBackend
 import rebind as mx
 from rebind.executor.group.ready import LikeLast
 from rebind.graph.passes import DEFAULT, register_backend
+from rebind.ops import OPERATORS, operator
+from rebind.symbol.functions import make_function
 
 S = mx.sym
 SIZE = 70  # so that a batch of 64 has enough elements to be lent, and outputs enough not to be copied
@@ -264,3 +266,49 @@ def test_a_custom_operator_sees_ordinary_tensors() -> None:
         module.forward(mx.io.DataBatch([mx.nd.ones((2, 3))]))
     assert seen == [False] * 3
     assert module.get_outputs()[0].asnumpy().tolist() == [[2.0] * 3] * 2
+
+
+def positions(kept: dict[torch.device, torch.Tensor], data: torch.Tensor) -> torch.Tensor:
+    """A table that is made once on each device, and kept, as programs do with positions and masks."""
+    if data.device not in kept:
+        kept[data.device] = torch.arange(data.shape[1], dtype=data.dtype, device=data.device)
+    return kept[data.device]
+
+
+class Keeping(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(1))
+        self.kept: dict[torch.device, torch.Tensor] = {}
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        return self.scale * data * positions(self.kept, data)
+
+
+def of_module() -> Any:
+    return S.torch_module(Keeping(), S.var("data"), name="net")
+
+
+def of_operator() -> Any:
+    kept: dict[torch.device, torch.Tensor] = {}
+
+    @operator("keeping_in_inference", same_shape=True)
+    def keeping(data: torch.Tensor) -> torch.Tensor:
+        return data * positions(kept, data)
+
+    scaled = S.broadcast_mul(S.var("data"), S.var("net_scale", shape=(1, 1)))
+    return make_function(keeping, keeping.name)(scaled, name="net")
+
+
+@pytest.mark.parametrize("build", [of_module, of_operator])
+def test_users_code_may_keep_tensors_for_a_run_that_is_recorded(build: Callable[[], Any]) -> None:
+    try:
+        exe = build().simple_bind(mx.cpu(), data=(2, 3))
+        exe.arg_dict["net_scale"][:] = 1
+        exe.arg_dict["data"][:] = 2
+        for _ in range(2):
+            exe.forward(is_train=False)
+        exe.backward([mx.nd.ones((2, 3))])  # of the same code, recorded
+        assert exe.grad_dict["data"].asnumpy().tolist() == [[0.0, 1.0, 2.0]] * 2
+    finally:
+        OPERATORS.pop("keeping_in_inference", None)

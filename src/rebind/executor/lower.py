@@ -18,7 +18,7 @@ from ..device import Device
 from ..draws import Source
 from ..grad_mode import inference_mode, is_grad_enabled
 from ..graph import Entry, Facts, Graph, Node, Target
-from ..graph.control_flow import counted_constants, is_stateful, needs_randomness
+from ..graph.control_flow import counted_constants, needs_randomness, runs_users_code
 from ..graph.passes import CHANNELS_LAST, backend_named, optimize
 from .compiling import CompiledCode, in_given_layout
 from .control_flow import Kernels
@@ -70,7 +70,8 @@ class Plan:
         Runs instead of the code, where the target's backend has a compiler.
     infers
         Whether runs of which nothing is differentiated may be in PyTorch's inference mode, in which operators leave out
-        what autograd would have to know: on the processor, without a compiler and without users' operators.
+        what autograd would have to know: on the processor, without a compiler, and without users' code, which may keep
+        tensors for a run that is recorded.
     channels_last
         The positions of arguments that are best given with their channels last in memory.
     recomputed
@@ -221,7 +222,7 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )
-    infers = not (target.training or compiled or is_stateful(given)) and target.device.type == "cpu"
+    infers = not (target.training or compiled or runs_users_code(best)) and target.device.type == "cpu"
     return Plan(
         target,
         code,

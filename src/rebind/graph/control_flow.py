@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..checks import is_of_rebind
 from ..errors import FormatError, ShapeError
 from ..ops import Inference, Input, Kernels, Operator, Record, Shapes, Signature, Types
 from ..ops.control_flow import RUNNERS
@@ -22,6 +23,7 @@ from .inference import Inferred, infer_shapes, infer_types
 
 __all__ = [
     "Body", "Flow", "control_flow_operator", "counted_constants", "is_control_flow", "is_stateful", "needs_randomness",
+    "runs_users_code",
 ]  # fmt: skip
 
 
@@ -44,6 +46,23 @@ def is_stateful(graph: Graph) -> bool:
     """
     return any(
         op.kernels.make is not None or any(map(is_stateful, op.subgraphs))
+        for node in graph.nodes
+        if (op := node.operator) is not None
+    )
+
+
+def runs_users_code(graph: Graph) -> bool:
+    """Return whether an operator in the graph, or in a body, is not the library's, so that it may do anything.
+
+    >>> import rebind as mx
+    >>> runs_users_code(mx.sym.exp(mx.sym.var("x")).graph)
+    False
+    """
+    return any(
+        op.kernels.make is not None
+        or op.kernels.runs_users_code
+        or not is_of_rebind(op.kernels.function)
+        or any(map(runs_users_code, op.subgraphs))
         for node in graph.nodes
         if (op := node.operator) is not None
     )

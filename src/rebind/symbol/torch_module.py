@@ -215,7 +215,7 @@ def _operator(runner: _Runner) -> Operator:
     return Operator(
         TORCH_MODULE,
         Signature(tuple(inputs), modes=frozenset({"training"})),
-        Kernels(runner),
+        Kernels(runner, runs_users_code=True),
         Inference(runner.shapes, types=slots, types_rule=runner.types),
         Record(runner.output_names),
     )

@@ -89,6 +89,8 @@ class Kernels:
     draws
         Of a function with `generator`, whether a call draws random numbers: ``(parameters, training) -> bool``; by
         default each does.
+    runs_users_code
+        Whether the function runs code of a user's, which may do anything, such as keep tensors.
     kept
         Whether results are kept from run to run of an executor, as long as nobody writes into the inputs: for what
         passes compute from parameters alone.
@@ -114,6 +116,7 @@ class Kernels:
     owns_output: bool = False
     writes_aux: bool = False
     draws: Callable[[Params, bool], bool] | None = None
+    runs_users_code: bool = False
     kept: bool = False
 
     # Derived once, and at once: a tracing compiler does not follow `cached_property`.
