@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Protocol, SupportsIndex, TypeAlias
+from typing import Protocol, SupportsIndex, TypeAlias, cast
 
 from .errors import ArgumentError, ShapeError
 
@@ -30,9 +30,8 @@ def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape",
     """
     # operator.index(), not int(): a size of 2.5 must be an error. Each array that is made comes here.
     try:
-        # Of a tuple or a list it is known what it is; with others an int is tried first.
-        one = None if isinstance(value, (tuple, list)) else _as_index(value)
-        shape: Shape = tuple(map(operator.index, value)) if one is None else (one,)  # type: ignore[arg-type]  # see below
+        sizes = value if isinstance(value, (tuple, list)) else _in_sequence(value)
+        shape: Shape = tuple(map(operator.index, sizes))
     except TypeError:
         text = f"{who}: must be an int or a sequence of ints; got {value!r}"
         # An array of numbers is of the wrong kind altogether, a sequence of other things has wrong members.
@@ -42,11 +41,12 @@ def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape",
     return shape
 
 
-def _as_index(value: object) -> int | None:
+def _in_sequence(value: SupportsIndex | Iterable[SupportsIndex]) -> Iterable[SupportsIndex]:
+    """Return an int as a sequence of it, anything else as it is."""
     try:
-        return operator.index(value)  # type: ignore[arg-type]  # a TypeError for a sequence
+        return (operator.index(cast(SupportsIndex, value)),)
     except TypeError:
-        return None
+        return cast("Iterable[SupportsIndex]", value)
 
 
 def is_known(shape: Shape | None) -> bool:

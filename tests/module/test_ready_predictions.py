@@ -16,6 +16,8 @@ from rebind.graph.passes import DEFAULT, register_backend
 from rebind.ops import OPERATORS, operator
 from rebind.symbol.functions import make_function
 
+from .changes import exchange_weight, exe, set_params, view_of_data, write_weight
+
 S = mx.sym
 SIZE = 70  # so that a batch of 64 has enough elements to be lent, and outputs enough not to be copied
 
@@ -46,35 +48,13 @@ def made(for_training: bool, backend: str = "default") -> Any:
     return module
 
 
-def exe(module: Any) -> Any:
-    return module.executors.execs[0]
-
-
-def write_weight(module: Any) -> None:
-    exe(module).arg_dict["fc1_weight"][:] = 0.25
-
-
 def write_statistics(module: Any) -> None:
     exe(module).aux_dict["bn_moving_var"][:] = 9
-
-
-def exchange_weight(module: Any) -> None:
-    weight = exe(module).arg_dict["fc2_weight"]
-    weight.exchange((weight * 0.5).tensor)
-
-
-def set_params(module: Any) -> None:
-    args, aux = module.get_params()
-    module.set_params({name: 2 * each for name, each in args.items()}, aux)
 
 
 def view_of_weight(module: Any) -> None:
     module.row = exe(module).arg_dict["fc1_weight"][0:2]
     module.row[:] = 1
-
-
-def view_of_data(module: Any) -> None:
-    module.row = exe(module).arg_dict["data"][0:2]
 
 
 def view_of_output(module: Any) -> None:

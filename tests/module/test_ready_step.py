@@ -14,6 +14,8 @@ import torch
 
 import rebind as mx
 
+from .changes import exchange_weight, exe, set_params, view_of_data, write_weight
+
 pytestmark = pytest.mark.usefixtures("own_backends")
 
 S = mx.sym
@@ -53,10 +55,6 @@ def step(module: Any, number: int, *, at_once: bool, **given: Any) -> None:
         module.update()
 
 
-def exe(module: Any) -> Any:
-    return module.executors.execs[0]
-
-
 def state(module: Any) -> dict[str, np.ndarray]:
     """All that a program can see."""
     found = {**exe(module).arg_dict, **{f"gradient of {n}": g for n, g in exe(module).grad_dict.items()}}
@@ -82,26 +80,8 @@ def is_ready(module: Any) -> bool:
     return ready is not None and ready.was_used
 
 
-def write_weight(module: Any) -> None:
-    exe(module).arg_dict["fc1_weight"][:] = 0.25
-
-
-def exchange_weight(module: Any) -> None:
-    weight = exe(module).arg_dict["fc1_weight"]
-    weight.exchange((weight * 0.5).tensor)
-
-
-def set_params(module: Any) -> None:
-    args, aux = module.get_params()
-    module.set_params({name: 2 * each for name, each in args.items()}, aux)
-
-
 def view_of_gradient(module: Any) -> None:
     module.row = exe(module).grad_dict["fc1_weight"][0:2]
-
-
-def view_of_data(module: Any) -> None:
-    module.row = exe(module).arg_dict["data"][0:2]
 
 
 def write_data(module: Any) -> None:

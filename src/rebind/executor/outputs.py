@@ -149,11 +149,10 @@ def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor 
 
 def _ordinary(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     """Return a tensor that was made in inference mode as one that autograd and writers may be given."""
-    if output.numel() <= _FEW:
-        return output.clone(memory_format=torch.contiguous_format)
-    # Of what is made there it is not known whether it is a view: of all that may be one a copy is made.
     storage = output.untyped_storage()
-    if storage.nbytes() != output.nbytes or not output.is_contiguous() or _shares_memory(output, inputs):
+    # Of what is made there it is not known whether it is a view: of all that may be one a copy is made.
+    is_whole = output.numel() > _FEW and storage.nbytes() == output.nbytes and output.is_contiguous()
+    if not is_whole or _shares_memory(output, inputs):
         return output.clone(memory_format=torch.contiguous_format)
     return torch.empty(0, dtype=output.dtype).set_(storage, 0, output.shape, output.stride())
 

@@ -59,8 +59,7 @@ def runs_users_code(graph: Graph) -> bool:
     False
     """
     return any(
-        op.kernels.make is not None
-        or op.kernels.runs_users_code
+        op.kernels.runs_users_code
         or not is_of_rebind(op.kernels.function)
         or any(map(runs_users_code, op.subgraphs))
         for node in graph.nodes

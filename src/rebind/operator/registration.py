@@ -64,6 +64,7 @@ def _operator(prop_class: Callable[..., CustomOpProp], given: Mapping[str, objec
             head_gradient=prop.need_top_grad_,
             make=lambda locate: CustomKernel(described, locate or as_custom),
             writes_aux=True,
+            runs_users_code=True,
         ),
         Inference(
             described.fill_shapes,

@@ -92,7 +92,7 @@ class _Ready(Generic[R]):
 
     Parameters
     ----------
-    exe, run
+    exe, runs
         The executor, and what is known of its runs.
     data
         How many arrays of data a batch has.
@@ -101,8 +101,8 @@ class _Ready(Generic[R]):
     #: Whether a batch must have its labels.
     needs_labels: ClassVar[bool]
 
-    def __init__(self, exe: Executor, run: R, data: int) -> None:
-        self.exe, self.runs, self._data = exe, run, data
+    def __init__(self, exe: Executor, runs: R, data: int) -> None:
+        self.exe, self.runs, self._data = exe, runs, data
         #: Whether a batch went so.
         self.was_used = False
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from ...ops import Operator
 from ...ops.nn.convolution import fitted_padding
 from ...ops.nn.inference_layers import (
     FUSED_CONVOLUTION,
@@ -15,7 +14,7 @@ from ...ops.nn.inference_layers import (
     can_fuse,
 )
 from ...params import Params
-from ...shapes import Shape, is_known
+from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import ACTIVATIONS, NO_ACTIVATION, FusedActivation, Users, is_kept, single_users
@@ -119,42 +118,29 @@ def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> 
         # After a sum oneDNN has no other in PyTorch.
         if found is not None and (addend is None or found.name == "relu"):
             end, activation = Entry(user), found
-    shape = facts.shapes[node.inputs[0]]
+    return end, _call(node, facts, addend, activation)
+
+
+def _call(node: Application, facts: Facts, addend: Entry | None, activation: FusedActivation) -> Application:
+    p, (data, weight, *bias) = node.params, node.inputs
+    shape = facts.shapes[data]
     assert shape is not None  # it fits
-    if node.operator.name == TRANSPOSED:
-        return end, _transposed_call(node, shape, activation)
-    return end, _call(node, shape, addend, activation)
-
-
-def _call(node: Application, shape: Shape, addend: Entry | None, activation: FusedActivation) -> Application:
-    p = node.params
+    pack, op, further = PACK_FILTERS, FUSED_CONVOLUTION, {"adds": addend is not None}
     where = {**_windows(p), "dilate": p.dilate or (1, 1), "num_group": p.num_group}
-    added = [] if addend is None else [addend]
-    given = {"adds": addend is not None, "activation": activation.name, "numbers": activation.numbers}
-    return _with_packed(node, shape, (PACK_FILTERS, FUSED_CONVOLUTION), where, added, **given)
-
-
-def _transposed_call(node: Application, shape: Shape, activation: FusedActivation) -> Application:
-    p = node.params
-    where = {**_windows(p), "adj": p.adj or (0, 0), "dilate": p.dilate or (1, 1), "num_group": p.num_group}
-    if any(p.target_shape):
-        pad, adj = fitted_padding(shape[2:], p.kernel, p.stride, p.dilate, p.target_shape)
-        where |= {"pad": pad, "adj": adj}
-    given = {"activation": activation.name, "numbers": activation.numbers}
-    return _with_packed(node, shape, (PACK_TRANSPOSED_FILTERS, FUSED_DECONVOLUTION), where, [], **given)
-
-
-def _with_packed(
-    node: Application,
-    shape: Shape,
-    operators: tuple[Operator, Operator],
-    where: dict[str, object],
-    added: list[Entry],
-    **given: object,
-) -> Application:
-    """Return the node of one call, for data of a shape, with filters that another node packs."""
-    pack, op = operators
-    data, weight, *bias = node.inputs
+    if node.operator.name == TRANSPOSED:
+        pack, op, further = PACK_TRANSPOSED_FILTERS, FUSED_DECONVOLUTION, {}
+        where["adj"] = p.adj or (0, 0)
+        if any(p.target_shape):
+            where["pad"], where["adj"] = fitted_padding(
+                shape[2:], p.kernel, p.stride, p.dilate, p.target_shape
+            )
     packed = Application(pack, f"{node.name} packed", (weight,), pack.parse({**where, "data_shape": shape}))
-    p = op.parse({**where, **given, "no_bias": not bias})
-    return Application(op, node.name, (data, Entry(packed), *bias, *added), p, {}, node.attributes)
+    given = {
+        **where,
+        **further,
+        "no_bias": not bias,
+        "activation": activation.name,
+        "numbers": activation.numbers,
+    }
+    inputs = (data, Entry(packed), *bias, *([] if addend is None else [addend]))
+    return Application(op, node.name, inputs, op.parse(given), {}, node.attributes)
