@@ -190,15 +190,50 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_signal_ends_the_job(tmp_path: Path) -> None:
-    program = write(tmp_path, "import time\nprint('started', flush=True)\ntime.sleep(100)\n")
+# A signal may come while processes are started: before all of them print something, too.
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_a_signal_ends_the_job(lines: int, tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        "import os, time\nprint(os.getpid(), flush=True)\nopen(f'{os.getpid()}.pid', 'w')\ntime.sleep(100)\n",
+    )
     command = [sys.executable, "-m", "rebind", "launch", "-n", "2", sys.executable, str(program)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
         assert process.stdout is not None
-        pids = [process.stdout.readline() for _ in range(2)]
+        while not lines and not any(tmp_path.glob("*.pid")):
+            time.sleep(0.001)
+        for _ in range(lines):
+            process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         _, error = process.communicate(timeout=60)
-    assert len(pids) == 2
+    assert process.returncode == 128 + signal.SIGTERM
+    assert error.strip() == "rebind launch: ended by SIGTERM."
+    assert not [path.stem for path in tmp_path.glob("*.pid") if _runs(int(path.stem))]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_second_signal_kills(tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: print('busy', flush=True))\n"
+        "print('started', flush=True)\nwhile True:\n    time.sleep(1)\n",
+    )
+    command = [sys.executable, "-m", "rebind", "launch", "-n", "1", sys.executable, str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for says in ("started", "busy"):
+            assert says in process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+        _, error = process.communicate(timeout=20)  # less than the first signal leaves it
     assert process.returncode == 128 + signal.SIGTERM
     assert error.strip() == "rebind launch: ended by SIGTERM."
 

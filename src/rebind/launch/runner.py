@@ -13,13 +13,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from torch.distributed import Store
 from torch.distributed.elastic.multiprocessing import (
     DefaultLogsSpecs,
     PContext,
-    SignalException,
     Std,
     start_processes,
 )
@@ -31,6 +31,7 @@ from .arguments import Request
 from .blame import describe, exit_code_of, find_causes
 from .hosts import Host, own_address, read_hosts
 from .plan import Address, Plan, make_plan
+from .stop import StopSignals
 from .watch import Watch
 
 __all__ = ["run"]
@@ -56,9 +57,6 @@ def run(given: argparse.Namespace) -> int:
         logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
         with tempfile.TemporaryDirectory(prefix="rebind-launch-") as folder:
             return _run_attempts(request, hosts, request.log_folder or Path(folder))
-    except SignalException as stopped:
-        _say(f"ended by {stopped.sigval.name}.")
-        return 128 + stopped.sigval.value
     except (MXNetError, OSError) as error:
         _say(str(error))
         return 2
@@ -71,15 +69,19 @@ def _run_attempts(request: Request, hosts: Sequence[Host], log_folder: Path) -> 
     store = host_store(host, request.port, timeout=60)
     address = Address(host, store.port, token)
     is_open_mpi = request.launcher != "mpi" or _is_open_mpi()
-    for attempt in range(request.max_restarts + 1):
-        plan = make_plan(request, address, attempt, hosts=hosts, is_open_mpi=is_open_mpi)
-        logs = _logs(plan, log_folder)
-        failed = _run_once(request, plan, view_of_job(store, token, attempt), logs)
-        if failed is None:
-            return 0
-        left = request.max_restarts - attempt
-        if left:
-            _say(f"starting all again, from the newest checkpoint; {left} {_times(left)} left.")
+    with StopSignals() as stop:
+        for attempt in range(request.max_restarts + 1):
+            plan = make_plan(request, address, attempt, hosts=hosts, is_open_mpi=is_open_mpi)
+            logs = _logs(plan, log_folder)
+            failed = _run_once(request, plan, view_of_job(store, token, attempt), logs, stop)
+            if failed is None:
+                return 0
+            if stop.received is not None:
+                _say(f"ended by {stop.received.name}.")
+                return failed
+            left = request.max_restarts - attempt
+            if left:
+                _say(f"starting all again, from the newest checkpoint; {left} {_times(left)} left.")
     return failed or 1
 
 
@@ -87,13 +89,15 @@ def _times(count: int) -> str:
     return "restart is" if count == 1 else "restarts are"
 
 
-def _run_once(request: Request, plan: Plan, store: Store, logs: DefaultLogsSpecs) -> int | None:
-    """Run all processes to their end; return None if all ended well, and otherwise an exit code."""
+def _run_once(
+    request: Request, plan: Plan, store: Store, logs: DefaultLogsSpecs, stop: StopSignals
+) -> int | None:
+    """Run all processes to their end, or to a signal; return None if all ended well, and otherwise an exit code."""
     context = _start(plan, logs)
     timeout = request.timeout or float(config.get("REBIND_TIMEOUT"))
     watch = Watch(plan, context, store, request.workers, timeout)
     try:
-        while True:
+        while stop.received is None:
             time.sleep(_INTERVAL)
             endings = watch.look()
             # It ends the other processes when one has failed.
@@ -105,27 +109,40 @@ def _run_once(request: Request, plan: Plan, store: Store, logs: DefaultLogsSpecs
             causes = find_causes(endings or watch.take(result.failures))
             _say("the job failed. " + "\n".join(describe(cause) for cause in causes))
             return exit_code_of(causes)
-    except SignalException as stopped:
-        context.close(stopped.sigval, _GRACE)
-        raise
     except BaseException:
         context.close(signal.SIGTERM, _GRACE)
         raise
+    _end(context, stop.received, stop)
+    return 128 + stop.received.value
+
+
+def _end(context: PContext, received: signal.Signals, stop: StopSignals) -> None:
+    """Pass a signal on to all processes; those that still run after a while, or at the next signal, are killed."""
+    try:
+        with stop.raising():
+            context.close(received, _GRACE)
+    except KeyboardInterrupt:
+        context.close(received, 0)
 
 
 def _start(plan: Plan, logs: DefaultLogsSpecs) -> PContext:
     numbered = dict(enumerate(plan.processes))
-    return start_processes(
-        name="process",
-        entrypoint=plan.program,
-        args={number: process.arguments for number, process in numbered.items()},
-        envs={number: {**process.variables, "PYTHONUNBUFFERED": "1"} for number, process in numbered.items()},
-        logs_specs=logs,
-        log_line_prefixes={
-            number: f"[{process.rank if process.rank is not None else process.name}] "
-            for number, process in numbered.items()
-        },
-    )
+    # In a thread of its own, in which PyTorch's launcher sets no handlers of signals: we have ours.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(
+            start_processes,
+            name="process",
+            entrypoint=plan.program,
+            args={number: process.arguments for number, process in numbered.items()},
+            envs={
+                number: {**process.variables, "PYTHONUNBUFFERED": "1"} for number, process in numbered.items()
+            },
+            logs_specs=logs,
+            log_line_prefixes={
+                number: f"[{process.rank if process.rank is not None else process.name}] "
+                for number, process in numbered.items()
+            },
+        ).result()
 
 
 def _logs(plan: Plan, folder: Path) -> DefaultLogsSpecs:
