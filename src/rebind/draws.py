@@ -85,8 +85,8 @@ def uniform(
     if isinstance(source, _SEEDS):
         return _from_seed("uniform", source, shape, dtype, device, low, high)
     if low == 0 and high == 1:  # torch draws the same numbers in one call
-        return torch.rand(shape, generator=source, dtype=dtype, device=device)
-    return torch.empty(shape, dtype=dtype, device=device).uniform_(low, high, generator=source)
+        return torch.rand(size=shape, generator=source, dtype=dtype, device=device)
+    return torch.empty(size=shape, dtype=dtype, device=device).uniform_(low, high, generator=source)
 
 
 def normal(
@@ -122,7 +122,7 @@ def exponential(
     """
     if isinstance(source, _SEEDS):
         return _from_seed("exponential", source, shape, dtype, device)
-    return torch.empty(shape, dtype=dtype, device=device).exponential_(generator=source)
+    return torch.empty(size=shape, dtype=dtype, device=device).exponential_(generator=source)
 
 
 def bernoulli(
@@ -140,7 +140,7 @@ def bernoulli(
     """
     if isinstance(source, _SEEDS):
         return _from_seed("bernoulli", source, shape, dtype, device, probability)
-    made = torch.empty(shape, dtype=dtype, device=device)
+    made = torch.empty(size=shape, dtype=dtype, device=device)
     if made.is_cpu and dtype in (torch.float32, torch.float64):
         # torch's own takes three times as long on a CPU. Uniform numbers are below 1 and may be 0.
         return made.uniform_(generator=source).lt_(probability)
@@ -163,7 +163,7 @@ def integers(
     """
     if isinstance(source, _SEEDS):
         return _from_seed("integers", source, shape, dtype, device, low, high)
-    return torch.empty(shape, dtype=dtype, device=device).random_(int(low), int(high), generator=source)
+    return torch.empty(size=shape, dtype=dtype, device=device).random_(int(low), int(high), generator=source)
 
 
 def gamma(alpha: Tensor, source: Source | None) -> Tensor:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["Repeatable", "exact_key"]
+__all__ = ["Exactly", "Repeatable", "exact_key"]
 
 #: Classes with equal values that are not the same: zeros have signs, and tuples elements of several classes.
 _LOOSE = frozenset((float, np.float16, np.float32, np.float64, tuple))
@@ -21,9 +22,13 @@ def exact_key(values: tuple[object, ...]) -> Hashable:
     >>> len({exact_key((value,)) for value in (1, 1.0, True, 0.0, -0.0, (0.0,), (-0.0,), (0,))})
     8
     """
-    exact: list[object] = [*map(type, values)]
-    if _LOOSE.isdisjoint(exact):
-        return values, tuple(exact)
+    types = tuple(map(type, values))
+    return (values, types) if _LOOSE.isdisjoint(types) else (values, types, _details(values))
+
+
+def _details(values: tuple[object, ...]) -> tuple[object, ...]:
+    """Return what tells values apart that are equal and of the same classes."""
+    exact: list[object] = []
     for value in values:
         if type(value) is tuple:
             types = tuple(map(type, value))
@@ -31,7 +36,37 @@ def exact_key(values: tuple[object, ...]) -> Hashable:
             exact.append(types if _LOOSE.isdisjoint(types) else repr(value))
         elif type(value) in _LOOSE and not value:  # zeros have signs
             exact.append(repr(value))
-    return values, tuple(exact)
+    return tuple(exact)
+
+
+class Exactly:
+    """Values of which equal ones of the same classes may be others: zeros, which have signs, and tuples.
+
+    For keys that are made in each call: such a key has the values and their classes, and what is found by it is asked
+    for these, if they are `needed`. That they are the very same objects, as a program's constants are, is soon seen.
+
+    Examples
+    --------
+    >>> Exactly.needed((1, "a")) is None
+    True
+    >>> known = Exactly.needed(((0, 1), 0.0))
+    >>> [known.are(given) for given in [((0, 1), 0.0), ((False, 1), 0.0), ((0, 1), -0.0)]]
+    [True, False, False]
+    """
+
+    __slots__ = ("_details", "_values")
+
+    def __init__(self, values: tuple[object, ...]) -> None:
+        self._values, self._details = values, _details(values)
+
+    @classmethod
+    def needed(cls, values: tuple[object, ...]) -> Exactly | None:
+        """Return the values to be asked for; None where a key with their classes is exact."""
+        return None if _LOOSE.isdisjoint(map(type, values)) else cls(values)
+
+    def are(self, values: tuple[object, ...]) -> bool:
+        """Whether equal values of the same classes are the same."""
+        return all(map(operator.is_, values, self._values)) or _details(values) == self._details
 
 
 class _Used(Protocol):

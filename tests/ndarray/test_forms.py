@@ -23,8 +23,8 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     run = Form.run
 
-    def noted(self: Form, *args: Any) -> Any:
-        found.append(run(self, *args))
+    def noted(self: Form, *args: Any, **kwargs: Any) -> Any:
+        found.append(run(self, *args, **kwargs))
         return found[-1]
 
     monkeypatch.setattr(Form, "run", noted)
@@ -70,10 +70,93 @@ def test_what_was_read_of_a_call_is_remembered(
     assert len(runs) == 1 and runs[0] is not None
 
 
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_arrays_by_name_and_for_the_result(sample: Sample) -> None:
+    op = OPERATORS[sample.name]
+    function = make_caller(op, sample.name)
+    _, wanted = called(function, sample)
+    for _ in range(3):
+        arrays = [mx.nd.array(value, dtype=value.dtype) for value in sample.inputs()]
+        names = op.signature.inputs_for(op.parse(sample.parameters), len(arrays))
+        given: dict[str, Any] = dict(reversed([*zip(names, arrays, strict=False)]))
+        if op.signature.variadic:  # such are in the order of the call
+            given = dict(reversed(given.items()))
+        elif len(wanted) == 1:
+            given["out"] = mx.nd.zeros(wanted[0].shape, dtype=wanted[0].dtype)
+        mx.random.seed(5)
+        with mx.autograd.train_mode() if sample.training else mx.autograd.predict_mode():
+            made = function(**given, **sample.parameters)
+        assert made is given.get("out", made)
+        for value, other in zip(wanted, made if isinstance(made, list) else [made], strict=True):
+            assert value.dtype == other.dtype
+            np.testing.assert_array_equal(other.asnumpy(), value.asnumpy())
+
+
+LAYER = {"data": (1, 2), "weight": (3, 2), "bias": (3,)}
+
+
+@pytest.mark.parametrize(
+    ("name", "by_position", "by_name"),
+    [
+        ("FullyConnected", ("data",), ("weight", "bias")),
+        ("FullyConnected", ("data",), ("bias", "weight")),
+        ("FullyConnected", (), ("bias", "out", "weight", "data")),
+        ("FullyConnected", ("data", "weight", "bias"), ("out",)),
+    ],
+    ids=str,
+)
+def test_arrays_by_name_are_remembered(
+    runs: list[Any], name: str, by_position: tuple[str, ...], by_name: tuple[str, ...]
+) -> None:
+    function = make_caller(find(name), name)
+    for time in range(4):
+        arrays = {
+            key: mx.nd.array(np.random.default_rng(time).normal(size=shape))
+            for key, shape in {**LAYER, "out": (1, 3)}.items()
+        }
+        args, kwargs = [arrays[key] for key in by_position], {key: arrays[key] for key in by_name}
+        # Other arrays by name, or one less, are another call.
+        if time == 2:
+            kwargs["no_bias"] = True
+        found = function(*args, num_hidden=3, **kwargs).asnumpy()
+        data, weight, bias, out = (each.asnumpy() for each in arrays.values())
+        np.testing.assert_allclose(found, data @ weight.T + (0 if time == 2 else bias), rtol=1e-5)
+        if "out" in by_name:
+            np.testing.assert_array_equal(out, found)
+    assert len(runs) == 2 and all(each is not None for each in runs)
+
+
+def test_arrays_of_several_types_are_remembered(runs: list[Any]) -> None:
+    function = make_caller(find("take"), "take")
+    x = mx.nd.array([[1, 2], [3, 4]])
+    for kind in ("int32", "int32", "int64", "float32", "uint8"):
+        found = function(x, mx.nd.array([1, 1, 0], dtype=kind))
+        np.testing.assert_array_equal(found.asnumpy(), [[3, 4], [3, 4], [1, 2]])
+    assert len(runs) == 4 and all(each is not None for each in runs)
+
+
+def test_a_result_over_an_input(runs: list[Any]) -> None:
+    function = make_caller(find("sgd_mom_update"), "sgd_mom_update")
+    weight, grad, mom = (mx.nd.array([number]) for number in (1, 2, 4))
+    memory = weight.tensor.data_ptr()
+    for wanted in (2, 1.5, 0.25):
+        assert function(weight, grad, mom, lr=0.5, momentum=0.5, wd=0.0, out=weight) is weight
+        assert (weight.item(), weight.tensor.data_ptr()) == (wanted, memory)
+    other = mx.nd.zeros((1,))
+    function(weight, grad, mom, lr=0.5, momentum=0.5, wd=0.0, out=other)
+    assert (other.item(), weight.item()) == (-1.375, 0.25)
+    assert len(runs) == 3 and all(each is not None for each in runs)
+
+
 @pytest.mark.parametrize(
     ("args", "kwargs"),
-    [((), {"shape": [1, -1]}), ((), {"data": "x", "shape": (1, -1)}), ((), {"shape": (1, -1), "out": "x"})],
-    ids=["list", "by name", "out"],
+    [
+        ((), {"shape": [1, -1]}),
+        ((), {"shape": [1, -1], "data": "x"}),
+        ((), {"shape": (1, -1), "out": ["x"]}),
+        ((None,), {"shape": (1, -1), "data": "x"}),
+    ],
+    ids=str,
 )
 def test_what_need_not_repeat_is_read_again(
     runs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -81,18 +164,32 @@ def test_what_need_not_repeat_is_read_again(
     function = make_caller(find("Reshape"), "Reshape")
     for _ in range(3):
         x = mx.nd.array([[1, 2]])
-        given = {key: x if value == "x" else value for key, value in kwargs.items()}
-        found = function(*(() if "data" in given else (x,)), *args, **given)
-        np.testing.assert_array_equal(found.asnumpy(), [[1, 2]])
+        given = {
+            key: {"x": x}.get(str(value), [x] if value == ["x"] else value) for key, value in kwargs.items()
+        }
+        if args:
+            with pytest.raises(mx.MXNetError, match="given twice"):
+                function(*args, **given)
+            continue
+        found = function(*(() if "data" in given else (x,)), **given)
+        np.testing.assert_array_equal((found[0] if isinstance(found, list) else found).asnumpy(), [[1, 2]])
     assert not runs
 
 
 def test_an_array_that_is_ignored_is_ignored_again() -> None:
     function = make_caller(find("FullyConnected"), "FullyConnected")
     x, bias = mx.nd.ones((2, 3)), mx.nd.ones((3,))
-    for _ in range(3):
-        found = function(x, x, bias, num_hidden=2, no_bias=True)
+    # None in its place is no reason to take one that comes later.
+    for given in (bias, bias, None, None, bias, bias):
+        found = function(x, x, given, num_hidden=2, no_bias=True)
         np.testing.assert_array_equal(found.asnumpy(), [[3, 3], [3, 3]])
+
+
+def test_an_array_in_the_place_of_a_number() -> None:
+    function = make_caller(find("clip"), "clip")
+    for number in (2, 3, 3):
+        with pytest.raises(mx.MXNetError, match="a_max"):
+            function(mx.nd.array([5]), a_min=0, a_max=mx.nd.array([number]))
 
 
 def test_errors_of_a_call_again_name_the_operator_as_it_was_called() -> None:

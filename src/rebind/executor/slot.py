@@ -133,7 +133,7 @@ class Slot:
         elif old is None or storage.shared:
             self.grad.exchange(found)
         else:  # as `exchange`, for every argument in every step
-            storage.tensor = found if found.dtype is old.dtype else found.to(old.dtype)
+            storage.tensor = found if found.dtype is old.dtype else found.to(dtype=old.dtype)
         if self.reorders:
             # It lies in memory as the tensor that the network ran on.
             note_order(storage)

@@ -150,7 +150,7 @@ def clip_global_norm(
     # MXNet's formula, whose 1e-8 keeps arrays of zeros.
     factor = (max_norm / (norm + 1e-8)).clamp(max=1.0)
     for each, tensor in zip(arrays, tensors, strict=True):
-        each.write_unrecorded((tensor * factor.to(tensor.device)).to(tensor.dtype))
+        each.write_unrecorded((tensor * factor.to(tensor.device)).to(dtype=tensor.dtype))
     return total.asscalar() if check_isfinite else total
 
 

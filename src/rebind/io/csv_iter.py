@@ -253,6 +253,6 @@ class _Tables(FilesInStep[np.ndarray]):
 
     def arrays(self, rows: list[np.ndarray]) -> list[NDArray]:
         return [
-            from_torch(torch.from_numpy(writable(each)).to(self._dtype).reshape(len(each), *shape))
+            from_torch(torch.from_numpy(writable(each)).to(dtype=self._dtype).reshape(len(each), *shape))
             for each, shape in zip(rows, self._shapes)
         ]

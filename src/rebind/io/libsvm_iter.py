@@ -279,4 +279,4 @@ class _Lines(FilesInStep[Parsed]):
     def arrays(self, rows: list[Parsed]) -> list[NDArray]:
         # The one place that decides on storage.
         dense = [each.dense() if isinstance(each, SparseRows) else writable(each) for each in rows]
-        return [from_torch(torch.from_numpy(each).to(self._dtype)) for each in dense]
+        return [from_torch(torch.from_numpy(each).to(dtype=self._dtype)) for each in dense]

@@ -117,7 +117,7 @@ class MNISTIter(CurrentBatch):
         shape = (rows * columns,) if flat else (1, rows, columns)
         # Bytes, a quarter of what MXNet keeps: those of a batch become numbers when it is made.
         self._pictures = torch.from_numpy(pictures[order + first]).reshape(-1, *shape)
-        self._labels = torch.from_numpy(labels[order + first]).to(self._dtype)
+        self._labels = torch.from_numpy(labels[order + first]).to(dtype=self._dtype)
         given = dtypes.numpy_type(self._dtype)
         self.provide_data = [DataDesc(data_name, (batch_size, *shape), given)]
         self.provide_label = [DataDesc(label_name, (batch_size,), given)]
@@ -137,9 +137,9 @@ class MNISTIter(CurrentBatch):
         self._next = batch.stop
         found = self._pictures[batch]
         with threads_for(found.numel()):
-            pictures = found.to(torch.float32).mul_(1 / 256)
+            pictures = found.to(dtype=torch.float32).mul_(1 / 256)
             if self._dtype != torch.float32:
-                pictures = pictures.to(self._dtype)
+                pictures = pictures.to(dtype=self._dtype)
         self.current_batch = DataBatch(
             [wrap_tensor(pictures, self._device)],
             [wrap_tensor(self._labels[batch].clone(), self._device)],

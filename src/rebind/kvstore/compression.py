@@ -176,7 +176,7 @@ class Compression:
             return
         up, down = ~(residual < self.threshold), ~(residual > -self.threshold)
         planes[0], planes[1] = _packed_by_torch(up), _packed_by_torch(down)
-        residual.sub_(up.to(residual.dtype) - down.to(residual.dtype), alpha=self.threshold)
+        residual.sub_(up.to(dtype=residual.dtype) - down.to(dtype=residual.dtype), alpha=self.threshold)
 
     def dequantize(self, packed: Tensor, count: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the elements that were sent.
@@ -318,7 +318,7 @@ def _shifts(like: Tensor) -> Tensor:
 
 
 def _packed_by_torch(bits: Tensor) -> Tensor:
-    rows = torch.nn.functional.pad(bits.to(torch.uint8), (0, -bits.numel() % 8)).view(-1, 8)
+    rows = torch.nn.functional.pad(bits.to(dtype=torch.uint8), (0, -bits.numel() % 8)).view(-1, 8)
     return (rows << _shifts(bits)).sum(1, dtype=torch.uint8)
 
 

@@ -390,7 +390,7 @@ def _as_array(value: object) -> NDArray:
     if isinstance(value, NDArray):
         return value
     if isinstance(value, torch.Tensor):
-        return NDArray(value.detach().to(torch.float32))
+        return NDArray(value.detach().to(dtype=torch.float32))
     return array(np.asarray(value), dtype=np.float32)
 
 

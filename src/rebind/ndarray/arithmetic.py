@@ -92,6 +92,11 @@ class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, op
         return invoke_by_name("abs", self)
 
     def __iadd__(self, other: Operand) -> Array:
+        # The most frequent one: sums over batches, gradients that are collected.
+        if isinstance(other, ArrayBase) and _can_take(self, other):
+            done = _form(_SUM).run_into((self, other), self)
+            if done is not None:
+                return done  # type: ignore[return-value]  # `Array` is what derives from this class
         return self._in_place(self + other)
 
     def __isub__(self, other: Operand) -> Array:
@@ -108,4 +113,17 @@ class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, op
 
     def _in_place(self, result: Array) -> Array:
         self.write(result.tensor)
-        return self  # type: ignore[return-value]  # `Array` is what derives from this class
+        return self  # type: ignore[return-value]  # as above
+
+
+#: The sum that can be written over an operand, which is of the same shape.
+_SUM = find("elemwise_add")
+
+
+def _can_take(array: ArrayBase, other: ArrayBase) -> bool:
+    """Whether a sum with another array may be written over an array while it is computed."""
+    one, two = array.storage.tensor, other.storage.tensor
+    if one is None or two is None or one.dtype is not two.dtype or one.shape != two.shape:
+        return False
+    # Memory that others see may be that of the other array, in part.
+    return array is other or not array.storage.shared

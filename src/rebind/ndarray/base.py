@@ -14,7 +14,7 @@ from torch import Tensor
 from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, ShapeError, StateError
-from ..grad_mode import grad_mode
+from ..grad_mode import is_grad_enabled, set_grad_enabled
 from .history import Source, opaque_step
 from .mode import mode
 from .sending import send
@@ -269,16 +269,20 @@ class ArrayBase:
             return
         recorded = mode.recording and value.requires_grad
         target = self.begin_write(recorded)
+        before = is_grad_enabled()
         try:
-            with grad_mode(recorded):
-                if (
-                    target.is_cuda
-                ):  # asked here, as each batch comes here: on the CPU there is nothing more to ask
-                    send(value, target)
-                else:
-                    target.copy_(value)
+            if before is not recorded:  # as `grad_mode` does, at a third of its cost
+                set_grad_enabled(recorded)
+            # Asked here, as each batch comes here: on the CPU there is nothing more to ask.
+            if target.is_cuda:
+                send(value, target)
+            else:
+                target.copy_(value)
         except RuntimeError:
             raise self._broadcast_error(value) from None
+        finally:
+            if before is not recorded:
+                set_grad_enabled(before)
         if recorded:
             self.set_recorded(target, *written)
         elif mode.recording:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 import torch
@@ -149,8 +149,15 @@ def arange(
     >>> arange(0, 4, 2, repeat=2).asnumpy()
     array([0., 0., 2., 2.], dtype=float32)
     """
-    given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "dtype": dtype}
-    return invoke_by_name("_arange", **given, ctx=as_device(ctx, "nd.arange: ctx"))
+    given: dict[str, Any] = {"start": start, "stop": stop, "dtype": dtype}
+    # What is left out is not read: most calls are short ones.
+    if step != 1:
+        given["step"] = step
+    if repeat != 1:
+        given["repeat"] = repeat
+    if ctx is not None:
+        given["ctx"] = as_device(ctx, "nd.arange: ctx")
+    return invoke_by_name("_arange", **given)
 
 
 def linspace(

@@ -7,13 +7,15 @@ dense and of one type. All else is for `invoke`, which knows every case.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from ..device import Device
 from ..grad_mode import is_grad_enabled, set_grad_enabled
+from ..memo import Exactly
 from ..ops import Operator
 from ..params import Params
 from ..precision import active_rules
@@ -34,6 +36,12 @@ class Form:
         The operator and its parameters.
     device
         Where an operator without inputs computes, if the call says so.
+    order
+        Which of the call's arrays is each of the inputs; by default they are in order.
+    absent
+        How many inputs are missing at the end.
+    exactly
+        The values of the call that made it, where equal ones may be others.
 
     Examples
     --------
@@ -44,32 +52,60 @@ class Form:
     array([1., 2.], dtype=float32)
     """
 
-    __slots__ = ("array_class", "device", "keywords", "modes", "op", "p")
+    __slots__ = (
+        "_array_class", "_has_states", "_kernels_over", "_keywords", "_modes", "_placed", "_types",
+        "absent", "device", "exactly", "op", "order", "p",
+    )  # fmt: skip
 
-    def __init__(self, op: Operator, p: Params, device: Device | None = None) -> None:
+    def __init__(
+        self,
+        op: Operator,
+        p: Params,
+        device: Device | None = None,
+        order: Sequence[int] | None = None,
+        absent: int = 0,
+        exactly: Exactly | None = None,
+    ) -> None:
         self.op = op
         self.p = p
         self.device = device
-        self.keywords = op.signature.keywords(p)
-        self.modes = op.signature.modes
-        self.array_class = DenseStorage.array_class
+        self.order = None if order is None or [*order] == [*range(len(order))] else tuple(order)
+        self.absent = (None,) * absent
+        self.exactly = exactly
+        self._keywords = op.signature.keywords(p)
+        self._modes = op.signature.modes
+        self._has_states = bool(op.returned_aux)
+        self._array_class = DenseStorage.array_class
+        #: Types of arrays that are not all one, and that the operator takes.
+        self._types: set[tuple[torch.dtype, ...]] = set()
+        #: The device of the last run, and what the function is given for it: one tuple, as threads may share a form.
+        self._placed: tuple[Device | None, dict[str, Any]] = None, {}
+        #: The kernel that writes over inputs, by which of them the result is to be.
+        self._kernels_over: dict[tuple[bool, ...], Callable[..., Any] | None] = {}
 
-    def run(self, arrays: Sequence[Any], changed: Mapping[str, object] | None = None) -> Any:
+    def run(
+        self,
+        arrays: Sequence[Any],
+        changed: Mapping[str, object] | None = None,
+        over: Callable[..., Any] | None = None,
+    ) -> Any:
         """Return what the operator computes from arrays, an array or a list; None where the plain case is not given.
 
         Parameters
         ----------
         arrays
-            What was given for arrays; the plain case is dense arrays of one type.
+            What was given for arrays; the plain case is dense arrays, outside of records.
         changed
             Parameters, parsed, that go over those of the form.
+        over
+            A kernel that writes over the arrays, to be run instead; it returns what is not wrapped, and not None.
         """
-        if mode.recording or active_rules() is not None:
+        if mode.recording or self._has_states or active_rules() is not None:
             return None
         # From here on every step counts: most calls of nd.X come through here.
-        array_class, device = self.array_class, self.device
+        array_class, device = self._array_class, self.device
         tensors: list[Tensor] = []
-        dtype = None
+        dtype, are_mixed = None, False
         array: ArrayBase
         for array in arrays:
             if array.__class__ is not array_class or (tensor := array.storage.tensor) is None:
@@ -78,18 +114,28 @@ class Form:
                 dtype = tensor.dtype
                 device = device or array.device
             elif tensor.dtype is not dtype:
-                return None
+                are_mixed = True
             tensors.append(tensor)
-        keywords = self.keywords if changed is None else {**self.keywords, **changed}
+        if are_mixed:
+            self._check_types(tensors)
+        keywords = self._keywords if changed is None else {**self._keywords, **changed}
         device = device or device_of(self.p)
-        if self.modes:
-            keywords = with_modes(keywords, self.modes, device)
+        if self._modes:
+            placed_on, placed = self._placed
+            if placed_on is not device:
+                placed = with_modes({}, self._modes, device)
+                self._placed = device, placed
+            keywords = {**keywords, **placed}
+            if "training" in placed:
+                keywords["training"] = mode.training
         before = is_grad_enabled()
         if before:
             set_grad_enabled(False)
         try:
-            function = self.op.kernels.function
+            function = over or self.op.kernels.function
             result = function(*tensors, **keywords) if keywords else function(*tensors)
+            if over is not None:
+                return result
             # The class first: isinstance() takes three times as long, as it asks a tensor for its class as well.
             if result.__class__ is Tensor or not isinstance(result, tuple):
                 aliased, place = result._is_view(), result.data_ptr()
@@ -106,3 +152,34 @@ class Form:
         finally:
             if before:
                 set_grad_enabled(True)
+
+    def _check_types(self, tensors: Sequence[Tensor]) -> None:
+        types = tuple([tensor.dtype for tensor in tensors])
+        if types not in self._types:
+            self.op.check_types(tensors, self.p)
+            self._types.add(types)
+
+    def run_into(self, arrays: Sequence[Any], out: ArrayBase) -> ArrayBase | None:
+        """Write what the operator computes into `out`, and return it; None where the plain case is not given.
+
+        >>> import rebind as mx
+        >>> from rebind.ops import find
+        >>> add, x = find("elemwise_add"), mx.nd.ones((2,))
+        >>> Form(add, add.parse({})).run_into((x, x), x).asnumpy()
+        array([2., 2.], dtype=float32)
+        """
+        if mode.recording or out.storage.tensor is None:
+            return None
+        if self.op.kernels.writes_over:
+            which = tuple([array is out for array in arrays])
+            if which not in self._kernels_over:
+                self._kernels_over[which] = self.op.kernel_over(arrays, (out,), self.p)
+            kernel = self._kernels_over[which]
+            if kernel is not None:
+                out.begin_write(recorded=False)
+                return None if self.run(arrays, over=kernel) is None else out
+        result = self.run(arrays)
+        if not isinstance(result, ArrayBase) or result.storage.shape != out.storage.shape:
+            return None
+        out.write(result.tensor)
+        return out

@@ -153,7 +153,7 @@ def _deliver(leaf: Tensor, marking: Marking) -> None:
             found = torch.zeros_like(leaf, requires_grad=False)
         # The gradient of whole numbers was computed in floating point.
         if not grad.storage.dtype.is_floating_point:
-            found = found.detach().to(grad.storage.dtype)
+            found = found.detach().to(dtype=grad.storage.dtype)
         if marking.adds:
             grad.accumulate(found)
         elif found.requires_grad and grad.storage.tensor is not None:
@@ -254,7 +254,7 @@ def head_gradient(head: Tensor, gradient: ArrayBase) -> Tensor:
             f"backward: a head gradient must have shape {tuple(head.shape)}; got {gradient.shape}"
         )
     # That of an array of whole numbers is recorded as of floating ones.
-    return gradient.tensor.detach().to(head.dtype)
+    return gradient.tensor.detach().to(dtype=head.dtype)
 
 
 @contextlib.contextmanager

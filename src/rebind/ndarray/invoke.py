@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..device import Device
 from ..errors import ArgumentError, MXNetError, ShapeError
-from ..memo import exact_key
+from ..memo import Exactly
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments
 from ..params import Params
@@ -200,39 +200,69 @@ def make_caller(
     [1.0, 2.0]
     """
     forms: dict[Hashable, Form] = {}
-    # How many arrays come before the parameters; asked at the first call, as it has the signature read.
-    count = -1
+    # Asked at the first call, which has the signature read: the class, and how many arrays come before the parameters.
+    array_class: type | None = None
+    count = 0
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        nonlocal count
-        if count < 0:
+        nonlocal array_class, count
+        if array_class is None:
+            array_class = DenseStorage.array_class
             count = sys.maxsize if op.signature.variadic else len(op.signature.inputs)
-        arrays = args
+        arrays: Sequence[Any] = args
+        values: tuple[Any, ...] = ()
+        named: Sequence[str] = ()
+        out = None
         key: Hashable = len(args)
         if len(args) > count:
-            arrays = args[:count]
-            key = exact_key(args[count:])
+            arrays, values = args[:count], args[count:]
         if kwargs:
-            key = key, tuple(kwargs), exact_key(tuple(kwargs.values()))
+            values = (*values, *kwargs.values())
+        if values:
+            key = (len(args), *kwargs, *values, *map(type, values))
         try:
             form = forms.get(key)
+            if form is None and kwargs and array_class in map(type, kwargs.values()):
+                # Of arrays the key has no more than where they are.
+                named = [name for name, value in kwargs.items() if type(value) is array_class]
+                if "out" in named:
+                    named.remove("out")
+                    out = kwargs["out"]
+                arrays = (*arrays, *[kwargs[name] for name in named])
+                types = tuple(map(type, values))
+                values = tuple([value for value in values if type(value) is not array_class])
+                key = (len(args), *kwargs, *values, *types)
+                form = forms.get(key)
         except TypeError:  # a list among the parameters
             form = key = None
-        try:
-            if form is not None and (result := form.run(arrays)) is not None:
-                return result
-        except MXNetError as error:
-            error.locate(op.name, called_as=called_as)
-            raise
+        if form is not None and (form.exactly is None or form.exactly.are(values)):
+            try:
+                if form.order is not None:
+                    arrays = [arrays[place] for place in form.order]
+                result = form.run(arrays) if out is None else form.run_into(arrays, out)
+                if result is None and all([isinstance(each, ArrayBase) for each in arrays]):
+                    result = invoke(form.op, (*arrays, *form.absent), form.p, out, form.device)
+                if result is not None:
+                    return result
+            except MXNetError as error:
+                error.locate(op.name, called_as=called_as)
+                raise
         chosen, finish = op, None
         if translate is not None:  # whose errors say themselves what was called
             chosen, args, kwargs, finish = translate(args, kwargs)
         try:
             read = _read(chosen, args, kwargs)
-            if form is None and key is not None and finish is None and _repeats(read, arrays):
-                if len(forms) == _MOST_FORMS:
-                    forms.clear()
-                forms[key] = Form(chosen, read.p, read.device)
+            # Of a translated call names are others.
+            if (
+                form is None
+                and key is not None
+                and not (translate is not None and (named or out is not None))
+            ):
+                made = _form_of(read, arrays, named, out, values) if finish is None else None
+                if made is not None:
+                    if len(forms) == _MOST_FORMS:
+                        forms.clear()
+                    forms[key] = made
             result = invoke(read.op, read.inputs, read.p, read.out, read.device)
             return result if finish is None else finish(result)
         except MXNetError as error:
@@ -242,15 +272,36 @@ def make_caller(
     return function
 
 
-def _repeats(read: _Read, arrays: Sequence[Any]) -> bool:
-    """Whether another call may be of the form of this one, whose arrays by position were `arrays`.
+def _form_of(
+    read: _Read, arrays: Sequence[Any], named: Sequence[str], out: Any, values: tuple[Any, ...]
+) -> Form | None:
+    """Return the form of a call for others like it; None where another call may be read otherwise.
 
-    Not where arrays came by name or in a list, where some were ignored, where parameters choose the operator, or
-    where it has states.
+    So it is where arrays came in a list, where some are missing or ignored, and where parameters choose the operator.
+
+    Parameters
+    ----------
+    read
+        What was read of the call.
+    arrays, named, out
+        Its arrays, those by position and then those by name; the names of these; and the one for the result.
+    values
+        Its other arguments.
     """
-    op, absent = read.op, len(read.inputs) - len(arrays)
-    same = absent >= 0 and all(map(operator.is_, read.inputs, (*arrays, *(None,) * absent)))
-    return same and read.out is None and not (op.depends_on_parameters or op.returned_aux)
+    op = read.op
+    names = op.signature.input_names
+    order: Sequence[int] = range(len(arrays))
+    if named and not op.signature.variadic:
+        if not {*named} <= {*names}:  # an array for a parameter
+            return None
+        places = [*range(len(arrays) - len(named)), *map(names.index, named)]
+        order = sorted(order, key=places.__getitem__)
+    given = [arrays[place] for place in order]
+    absent = len(read.inputs) - len(given)
+    same = absent >= 0 and all(map(operator.is_, read.inputs, (*given, *(None,) * absent)))
+    if not same or any(each is None for each in given) or read.out is not out or op.depends_on_parameters:
+        return None
+    return Form(op, read.p, read.device, order, absent, Exactly.needed(values))
 
 
 def invoke_by_name(name: str, *arrays: ArrayBase, **given: object) -> Any:

@@ -72,8 +72,10 @@ class NumPyLike(ArrayBase):
     def __round__(self, ndigits: int | None = None) -> Self:
         """Round to decimals, halves to the even digit as Python does; the method `round` takes them away from 0."""
         tensor = self.tensor.detach()
-        wide = tensor if tensor.is_floating_point() else tensor.to(torch.float64)
-        result: Self = wrap_tensor(torch.round(wide, decimals=ndigits or 0).to(tensor.dtype), self.device)
+        wide = tensor if tensor.is_floating_point() else tensor.to(dtype=torch.float64)
+        result: Self = wrap_tensor(
+            torch.round(wide, decimals=ndigits or 0).to(dtype=tensor.dtype), self.device
+        )
         if mode.recording:
             result.history = opaque_step("round()", [self])
         return result

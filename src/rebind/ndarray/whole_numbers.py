@@ -43,7 +43,7 @@ def as_floating(tensor: Tensor) -> Tensor:
     >>> as_floating(torch.tensor([1, 2]))
     tensor([1., 2.], dtype=torch.float64)
     """
-    return tensor.detach().to(torch.float64)
+    return tensor.detach().to(dtype=torch.float64)
 
 
 def wrap_recorded(tensor: Tensor, dtype: torch.dtype, device: Device) -> Array:  # type: ignore[type-var]  # as `wrap_tensor`
@@ -56,7 +56,7 @@ def wrap_recorded(tensor: Tensor, dtype: torch.dtype, device: Device) -> Array: 
     """
     if tensor.dtype is dtype:
         return wrap_tensor(tensor, device)
-    made: Array = wrap_tensor(tensor.detach().to(dtype), device)
+    made: Array = wrap_tensor(tensor.detach().to(dtype=dtype), device)
     if tensor.requires_grad:
         made.leaf = tensor
     return made

@@ -72,8 +72,8 @@ def weighted_rows(table: Tensor, index: Tensor, weight: Tensor, counts: Tensor |
     if not (index.numel() and table.numel()):
         # Nothing to sum, but still a function of its inputs.
         zeros = table.new_zeros(len(index if counts is None else counts), table.shape[1])
-        return zeros + table.sum() * 0 + weight.sum().to(table.dtype) * 0
-    return _WeightedRows.apply(table, index, weight.to(table.dtype), counts)
+        return zeros + table.sum() * 0 + weight.sum().to(dtype=table.dtype) * 0
+    return _WeightedRows.apply(table, index, weight.to(dtype=table.dtype), counts)
 
 
 class _WeightedRows(torch.autograd.Function):

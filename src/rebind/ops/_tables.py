@@ -53,7 +53,7 @@ def unary(
         out = compute(data)
         if out.dtype is data.dtype:
             return out
-        return compute(data.to(torch.float64)).to(data.dtype)  # of integers
+        return compute(data.to(dtype=torch.float64)).to(dtype=data.dtype)  # of integers
 
     declare = operator(name, *aliases, same_shape=True, head_gradient=head_gradient, listed=listed)
     made = _declared(function, name, doc, declare)
@@ -193,9 +193,9 @@ def _type_with_float(data: torch.dtype) -> torch.dtype:
 def _with_integers(data: Tensor, number: float, is_int: bool) -> tuple[Tensor, float]:
     """Return an integer array and a number in the type in which MXNet computes with them."""
     if not is_int:
-        return data.to(torch.float64), number
+        return data.to(dtype=torch.float64), number
     if data.dtype is torch.bool:
-        return data.to(torch.int64), int(number)
+        return data.to(dtype=torch.int64), int(number)
     number = int(number)
     if data.dtype is not torch.int64:  # what does not fit wraps around, as a cast in C does
         bits = torch.iinfo(data.dtype).bits

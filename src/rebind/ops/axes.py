@@ -89,14 +89,12 @@ def transpose(data: Tensor, *, axes: tuple[int, ...] = ()) -> Tensor:
     torch.Size([3, 2, 4])
     """
     if not axes:
-        return data.permute(
-            tuple(range(data.ndim))[::-1]
-        )  # of `*range(...)` Dynamo makes start, stop and step
+        return torch.permute(data, tuple(range(data.ndim))[::-1])
     if not _is_order(axes, data.ndim):
         raise ShapeError(
             f"axes must name each of the {data.ndim} axes of data once; got {axes} for {tuple(data.shape)}"
         )
-    return data.permute(*axes)  # read sooner than a tuple
+    return torch.permute(data, axes)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -37,7 +37,7 @@ def zeros(
     >>> zeros(shape=(2,), dtype=torch.int32)
     tensor([0, 0], dtype=torch.int32)
     """
-    return torch.zeros(shape, dtype=dtype, device=device)
+    return torch.zeros(size=shape, dtype=dtype, device=device)
 
 
 @operator("_zeros_without_dtype")
@@ -65,7 +65,7 @@ def ones(
     >>> ones(shape=(3,))
     tensor([1., 1., 1.])
     """
-    return torch.ones(shape, dtype=dtype, device=device)
+    return torch.ones(size=shape, dtype=dtype, device=device)
 
 
 for _made in (zeros, ones):

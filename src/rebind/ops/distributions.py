@@ -146,7 +146,7 @@ def _draw(
         torch.tensor(value, dtype=compute, device=device).expand(shape).contiguous()
         for value in parameters
     )
-    return draw(generator, *filled).to(dtype or torch.float32)
+    return draw(generator, *filled).to(dtype=dtype or torch.float32)
 
 
 def _draw_for_each(
@@ -159,12 +159,12 @@ def _draw_for_each(
         given = ", ".join(str(tuple(parameter.shape)) for parameter in parameters)
         raise ShapeError(f"arrays of parameters must have one shape; got {given}")
     compute = _compute_type(dtype)
-    spread = [parameter.detach().to(compute) for parameter in parameters]
+    spread = [parameter.detach().to(dtype=compute) for parameter in parameters]
     if shape:
         # Each parameter gets the axes of `shape` after its own, and is repeated along them.
         ones = (1,) * len(shape)
         spread = [each.reshape(*first, *ones).expand(*first, *shape) for each in spread]
-    return draw(generator, *(each.contiguous() for each in spread)).to(dtype or torch.float32)
+    return draw(generator, *(each.contiguous() for each in spread)).to(dtype=dtype or torch.float32)
 
 
 def _typed(p: Params) -> TypeSlots:
@@ -191,7 +191,7 @@ def _declare_random(d: Distribution) -> None:
         if d.fill is None:
             return _draw(d.draw, shape or (1,), dtype, device, generator, d.numbers(settings))
         out = d.fill(shape or (1,), generator, dtype=_compute_type(dtype), device=device or "cpu", **settings)
-        return out.to(dtype) if dtype else out
+        return out.to(dtype=dtype) if dtype else out
 
     name = f"random_{d.kind}"
     with_signature(function, name, f"Draws from {d.doc}.", d.settings)

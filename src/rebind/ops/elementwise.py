@@ -54,13 +54,13 @@ def _power(lhs: Tensor, rhs: Tensor | float) -> Tensor:
     if lhs.is_floating_point():
         return torch.pow(lhs, rhs)
     # torch refuses negative powers of integers.
-    return torch.pow(lhs.to(torch.float64), rhs).to(lhs.dtype)
+    return torch.pow(lhs.to(dtype=torch.float64), rhs).to(dtype=lhs.dtype)
 
 
 def _power_of_number(data: Tensor, number: float) -> Tensor:
     if data.is_floating_point():
         return torch.pow(number, data)
-    return torch.pow(float(number), data.to(torch.float64)).to(data.dtype)
+    return torch.pow(float(number), data.to(dtype=torch.float64)).to(dtype=data.dtype)
 
 
 def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ def _minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
 def _hypot(lhs: Tensor, rhs: Tensor) -> Tensor:
     if lhs.is_floating_point():
         return torch.hypot(lhs, rhs)
-    return torch.hypot(lhs.to(torch.float64), rhs.to(torch.float64)).to(lhs.dtype)
+    return torch.hypot(lhs.to(dtype=torch.float64), rhs.to(dtype=torch.float64)).to(dtype=lhs.dtype)
 
 
 def _hypot_number(data: Tensor, number: float) -> Tensor:

@@ -64,14 +64,14 @@ def histogram(
     else:
         low, high = _ends(values, range)
         steps = torch.arange(bin_cnt + 1, dtype=torch.float64, device=data.device) / bin_cnt
-        bounds = (low + (high - low) * steps).to(data.dtype)
+        bounds = (low + (high - low) * steps).to(dtype=data.dtype)
     inside = (values >= low) & (values <= high)
     count = bounds.shape[0] - 1
     # A value on a bound belongs to the bin above; only the last bound is put into the bin below, by `clamp`.
     index = torch.searchsorted(bounds.contiguous(), values.contiguous(), right=True) - 1
     # Values outside add 0: no selection whose size the host would have to know.
     counts = torch.zeros(count, dtype=torch.int64, device=data.device)
-    counts = counts.scatter_add(0, index.clamp(0, count - 1), inside.to(torch.int64))
+    counts = counts.scatter_add(0, index.clamp(0, count - 1), inside.to(dtype=torch.int64))
     return counts, bounds.clone()
 
 
@@ -88,7 +88,7 @@ def _ends(values: Tensor, given: tuple[float, ...] | None) -> tuple[Tensor, Tens
     if given is not None:
         low, high = torch.tensor(given, dtype=torch.float64).to(values.device)
     elif values.numel():
-        low, high = (end.to(torch.float64) for end in torch.aminmax(values))
+        low, high = (end.to(dtype=torch.float64) for end in torch.aminmax(values))
     else:
         low, high = torch.tensor((0.0, 1.0), dtype=torch.float64).to(values.device)
     # Without a width all would fall on one bound.

@@ -27,7 +27,7 @@ __all__ = [
 
 def _within(indices: Tensor, size: int, mode: str) -> Tensor:
     """Return `indices` as int64 and within ``[0, size)``, by `mode`."""
-    whole = indices.to(torch.int64)
+    whole = indices.long()
     if mode == "clip":
         return whole.clamp(0, size - 1)
     # With "raise" the kernel finds what is out of range.
@@ -45,20 +45,30 @@ def take(
             [1, 2],
             [3, 4]])
     """
-    axis = normalize_axis(axis, a.ndim, "axis")
+    axis = normalize_axis(axis, a.dim(), "axis")
+    where = indices if indices.dim() == 1 else indices.reshape(-1)
+    chosen = _slices(a, axis, where.long(), mode)
+    if indices.dim() == 1:
+        return chosen
+    return torch.reshape(chosen, (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
+
+
+def _slices(a: Tensor, axis: int, where: Tensor, mode: str) -> Tensor:
+    """Return slices of `a` along an axis at a vector of indices."""
+    if mode == "clip" and can_read(a):
+        # Nearly always all are in range, and the kernel looks: nothing has to be cut then.
+        try:
+            return torch.index_select(a, axis, where)
+        except (IndexError, RuntimeError):
+            pass
     size = a.shape[axis]
-    where = _within(indices, size, mode)
     # An index out of range is the kernel's to find: a check of our own would wait for the device.
     try:
-        # The common case needs no reshapes.
-        if where.ndim == 1:
-            return torch.index_select(a, axis, where)
-        chosen = torch.index_select(a, axis, where.reshape(-1))
+        return torch.index_select(a, axis, _within(where, size, mode))
     except (IndexError, RuntimeError):
         raise ParameterError(
             f"indices must be in [0, {size}) for axis {axis} of an array of shape {tuple(a.shape)}"
         ) from None
-    return chosen.reshape((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
 
 
 @operator("pick", "choose_element_0index", types={"data": "T", "index": "any", "output": "T"})
@@ -84,8 +94,8 @@ def pick(
     # MXNet declares None as a value and refuses it.
     if axis is None:
         raise ParameterError("axis must be an int; got None")
-    axis = normalize_axis(axis, data.ndim, "axis")
-    shape = data.shape
+    shape = tuple(data.shape)  # a plain tuple is cut and compared sooner than torch's
+    axis = normalize_axis(axis, len(shape), "axis")
     # The index may leave out the picked axis, or have it with size 1.
     without_axis = shape[:axis] + shape[axis + 1 :]
     if index.shape == without_axis:
@@ -94,9 +104,7 @@ def pick(
         with_axis = (*shape[:axis], 1, *shape[axis + 1 :])
         # A vector has one index, of whatever shape.
         if index.shape != with_axis and (without_axis or index.numel() != 1):
-            raise ShapeError(
-                f"index must have shape {tuple(without_axis)} or {with_axis}; got {tuple(index.shape)}"
-            )
+            raise ShapeError(f"index must have shape {without_axis} or {with_axis}; got {tuple(index.shape)}")
         where = index.long().reshape(with_axis)
     if mode == "clip" and can_read(data):
         # Nearly always all are in range, and the kernel looks: nothing has to be cut then.
@@ -164,7 +172,7 @@ def one_hot(
     if (on_value, off_value) != (1, 0):
         on, off = (index.new_full((), value, dtype=torch.float64) for value in (on_value, off_value))
         hit = torch.where(hit, on, off)
-    return out.scatter_(-1, inside, hit.to(dtype))
+    return out.scatter_(-1, inside, hit.to(dtype=dtype))
 
 
 @one_hot.shapes_from_outputs
@@ -229,7 +237,7 @@ def _coordinates(indices: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
             f"indices must have 1 to {len(shape)} rows of coordinates, one for each axis of {shape}; "
             f"got shape {tuple(indices.shape)}"
         )
-    return indices.to(torch.int64).unbind(0)
+    return indices.to(dtype=torch.int64).unbind(0)
 
 
 @operator("scatter_nd", types={"data": "T", "indices": "any", "output": "T"})
@@ -310,12 +318,12 @@ def unravel_index(data: Tensor, *, shape: ShapeOrNone = None) -> Tensor:
     """
     _ranks(len(shape or ()), shape)
     # From the last axis to the first; what is left at the end is the first coordinate.
-    rest = data.detach().to(torch.int64)
+    rest = data.detach().to(dtype=torch.int64)
     coordinates = []
     for size in (shape or ())[:0:-1]:
         coordinates.append(torch.remainder(rest, size))
         rest = torch.div(rest, size, rounding_mode="floor")
-    return torch.stack([rest, *coordinates[::-1]]).to(data.dtype)
+    return torch.stack([rest, *coordinates[::-1]]).to(dtype=data.dtype)
 
 
 def _ranks(rows: int, shape: tuple[int, ...] | None) -> None:
@@ -350,7 +358,7 @@ def fill_element_0index(lhs: Tensor, mhs: Tensor, rhs: Tensor) -> Tensor:
         )
     columns = torch.arange(lhs.shape[1], device=lhs.device)
     # A column out of range matches none.
-    return torch.where(columns == rhs.to(torch.int64)[:, None], mhs[:, None], lhs)
+    return torch.where(columns == rhs.to(dtype=torch.int64)[:, None], mhs[:, None], lhs)
 
 
 @fill_element_0index.fill_shapes
@@ -384,4 +392,4 @@ def onehot_encode(lhs: Tensor, rhs: Tensor) -> Tensor:
             f"lhs must have shape (N,) and rhs (N, C); got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
         )
     columns = torch.arange(rhs.shape[1], device=rhs.device)
-    return (columns == lhs.to(torch.int64)[:, None]).to(rhs.dtype)
+    return (columns == lhs.to(dtype=torch.int64)[:, None]).to(dtype=rhs.dtype)

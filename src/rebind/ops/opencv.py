@@ -191,7 +191,7 @@ def cvcopy_make_border(
     if not src.is_floating_point():
         # As a cast in OpenCV: rounded, and saturated.
         fill = fill.round().clamp(torch.iinfo(src.dtype).min, torch.iinfo(src.dtype).max)
-    fill = fill.to(src.dtype).to(src.device)
+    fill = fill.to(dtype=src.dtype).to(src.device)
     out = fill.expand(top + height + bot, left + width + right, channels).clone(
         memory_format=torch.contiguous_format
     )

@@ -61,12 +61,12 @@ def topk(
         return torch.topk(values, count, dim=along, largest=not is_ascend)[0]
     positions = first_positions(values.detach(), along, count, largest=not is_ascend)
     if ret_typ == "indices":
-        return positions.to(dtype)
+        return positions.to(dtype=dtype)
     if ret_typ == "mask":
         # A mask of all: without an axis it gets back the axes of data.
         return torch.zeros_like(values).scatter_(along, positions, 1).reshape(data.shape)
     ordered = values.gather(along, positions)
-    return ordered if ret_typ == "value" else (ordered, positions.to(dtype))
+    return ordered if ret_typ == "value" else (ordered, positions.to(dtype=dtype))
 
 
 def first_positions(values: Tensor, along: int, count: int, *, largest: bool) -> Tensor:
@@ -78,7 +78,7 @@ def first_positions(values: Tensor, along: int, count: int, *, largest: bool) ->
     tensor([1, 3])
     """
     size = values.shape[along]
-    if count < size:
+    if count < size and values.numel() > _FEW:
         if count <= 16 and size >= _LONG and along == values.ndim - 1 and can_read(values):
             positions = _first_in_blocks(values, count, largest=largest)
             if positions is not None:
@@ -100,6 +100,8 @@ def first_positions(values: Tensor, along: int, count: int, *, largest: bool) ->
     return torch.sort(values, dim=along, descending=largest, stable=True)[1].narrow(along, 0, count)
 
 
+#: Up to so many elements sorting them all takes less than the calls that avoid it.
+_FEW = 2048
 #: From how many elements on the few best ones are looked for in the best blocks.
 _LONG = 2**14
 
@@ -174,4 +176,4 @@ def argsort(
     """
     values = data.reshape(-1) if axis is None else data
     along = 0 if axis is None else normalize_axis(axis, data.ndim, "axis")
-    return torch.sort(values, dim=along, descending=not is_ascend, stable=True)[1].to(dtype)
+    return torch.sort(values, dim=along, descending=not is_ascend, stable=True)[1].to(dtype=dtype)

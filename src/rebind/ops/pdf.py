@@ -67,14 +67,14 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
             compute = dtype if dtype is torch.float64 else torch.float32
             # Parameters come first in the shape of a sample: they get axes of size 1 for the draws.
             spread = [
-                parameter.to(compute).reshape(
+                parameter.to(dtype=compute).reshape(
                     *parameter.shape[: parameter.ndim - axes],
                     *(1,) * (sample.ndim - parameter.ndim),
                     *parameter.shape[parameter.ndim - axes :],
                 )
                 for parameter in parameters
             ]
-            out = log_density(sample.to(compute), *spread)
+            out = log_density(sample.to(dtype=compute), *spread)
             if isinstance(out, Supported):
                 # Outside of the support the density is 0. torch's exp would take ten times as long for infinities.
                 out = torch.where(
@@ -82,7 +82,7 @@ def density(kind: str) -> Callable[[Callable[..., Tensor | Supported]], Operator
                 )
             elif not is_log:
                 out = torch.exp(out)
-            return out.to(dtype)
+            return out.to(dtype=dtype)
 
         first, prompt, example = inspect.cleandoc(log_density.__doc__ or "").partition("\n\n>>> ")
         shapes = _DIRICHLET_SHAPES if axes else _SHAPES

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -65,13 +65,14 @@ def _reduction(
     """Make a reduction of `compute`, which takes data, axes (at least one) and keepdims."""
 
     def function(data: Tensor, *, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
-        axes = reduced_axes(data.ndim, axis, exclude)
+        ndim = data.dim()
+        axes = reduced_axes(ndim, axis, exclude)
         # The most frequent reduction, to one number.
-        if len(axes) == data.ndim and not keepdims and data.is_contiguous():
+        if len(axes) == ndim and not keepdims and data.is_contiguous():
             # Of shape (1,) as it comes, where the last line makes a view.
-            return compute(data.flatten(), (0,), True)
+            return compute(data.view(-1), (0,), True)
         out = compute(data, axes, keepdims) if axes else data.view_as(data)
-        return out if out.ndim else out.reshape(1)
+        return out if out.dim() else out.reshape(1)
 
     function.__doc__ = doc
     function.__name__ = function.__qualname__ = name
@@ -94,19 +95,28 @@ def _reduced(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [tuple(1 if reduced else n for n, reduced in sizes if p.keepdims or not reduced) or (1,)]
 
 
+def _dim(axes: tuple[int, ...]) -> Any:
+    """Return axes as torch reads them soonest: one as a number, in 0.3 µs less than in a tuple."""
+    return axes[0] if len(axes) == 1 else axes
+
+
 def _sum(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    if data.is_floating_point():
+        return torch.sum(data, _dim(axes), keepdims)
     # torch would sum integers up in int64; MXNet stays in their type.
     return torch.sum(data, axes, keepdim=keepdims, dtype=data.dtype)
 
 
 def _mean(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     if data.is_floating_point():
-        return torch.mean(data, axes, keepdim=keepdims)
+        return torch.mean(data, _dim(axes), keepdims)
     # Integers: the sum divided, rounded towards 0; torch has no mean of them.
     count = 1
     for axis in axes:
         count *= data.shape[axis]
-    return torch.div(torch.sum(data, axes, keepdim=keepdims), count, rounding_mode="trunc").to(data.dtype)
+    return torch.div(torch.sum(data, axes, keepdim=keepdims), count, rounding_mode="trunc").to(
+        dtype=data.dtype
+    )
 
 
 def _prod(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
@@ -131,11 +141,11 @@ def _nanprod(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 def _max(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     # Its own gradient is shared among equals; `_extreme_gradient` replaces it.
-    return torch.amax(data, axes, keepdim=keepdims)
+    return torch.amax(data, _dim(axes), keepdims)
 
 
 def _min(data: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    return torch.amin(data, axes, keepdim=keepdims)
+    return torch.amin(data, _dim(axes), keepdims)
 
 
 sum = _reduction("sum", "sum_axis", compute=_sum, doc="Sum along axes.", numpy_name="sum")
@@ -221,11 +231,15 @@ def norm(
     """
     axes = reduced_axes(data.ndim, axis, False)
     # Integers have no norm in torch; in float64 they lose nothing below 2**53.
-    values = data if data.is_floating_point() else data.to(torch.float64)
-    out = torch.linalg.vector_norm(values, ord, axes, keepdims)
+    values = data if data.is_floating_point() else data.to(dtype=torch.float64)
+    if len(axes) == data.dim() and not keepdims and data.is_contiguous():
+        # Of shape (1,) as it comes.
+        out = torch.linalg.vector_norm(values.view(-1), ord, (0,), True)
+    else:
+        out = torch.linalg.vector_norm(values, ord, axes, keepdims)
+        out = out if out.dim() else out.reshape(1)
     dtype = out_dtype or data.dtype
-    out = out if out.dtype is dtype else out.to(dtype)
-    return out if out.ndim else out.reshape(1)
+    return out if out.dtype is dtype else out.to(dtype=dtype)
 
 
 class _ArgFinder(Protocol):
@@ -240,9 +254,10 @@ def _position(find: _ArgFinder, data: Tensor, axis: int | None, keepdims: bool) 
         # Without an axis the result has one element, or as many axes as data.
         out = find(data.reshape(-1), 0).reshape([1] * data.ndim if keepdims else [1])
     else:
-        out = find(data, normalize_axis(axis, data.ndim, "axis"), keepdim=keepdims)
-    out = out.to(data.dtype)
-    return out if out.ndim else out.reshape(1)
+        out = find(data, normalize_axis(axis, data.dim(), "axis"), keepdims)
+    # In place, as a view would be told from a new tensor later.
+    out = out if out.dim() else out.unsqueeze_(0)
+    return out.float() if data.dtype is torch.float32 else out.to(dtype=data.dtype)
 
 
 @operator("argmax", head_gradient=False)
@@ -325,7 +340,7 @@ def all_finite(data: Tensor, *, init_output: bool = True) -> Tensor:
     >>> all_finite(torch.tensor([1.0, torch.inf]))
     tensor([0.])
     """
-    return _is_finite(data).reshape(1).to(torch.float32)
+    return _is_finite(data).reshape(1).to(dtype=torch.float32)
 
 
 @all_finite.half_known
@@ -346,7 +361,7 @@ def multi_all_finite(*data: Tensor, init_output: bool = True) -> Tensor:
     >>> multi_all_finite(torch.ones(2), torch.ones(3))
     tensor([1.])
     """
-    return torch.stack([_is_finite(tensor) for tensor in data]).all().reshape(1).to(torch.float32)
+    return torch.stack([_is_finite(tensor) for tensor in data]).all().reshape(1).to(dtype=torch.float32)
 
 
 def _is_finite(data: Tensor) -> Tensor:
@@ -369,7 +384,7 @@ def multi_sum_sq(*data: Tensor) -> Tensor:
     >>> multi_sum_sq(torch.tensor([3.0, 4.0]), torch.tensor([2.0]))
     tensor([25.,  4.])
     """
-    return torch.stack([torch.sum(torch.square(tensor.to(torch.float32))) for tensor in data])
+    return torch.stack([torch.sum(torch.square(tensor.to(dtype=torch.float32))) for tensor in data])
 
 
 @multi_sum_sq.half_known

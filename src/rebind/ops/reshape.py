@@ -9,6 +9,7 @@ import functools
 from collections.abc import Sequence
 from math import prod
 
+import torch
 from torch import Tensor
 
 from ..errors import ShapeError
@@ -161,9 +162,9 @@ def reshape(
     torch.Size([6, 4])
     """
     if shape:
-        return data.reshape(reshape_target(tuple(data.shape), shape, reverse))
+        return torch.reshape(data, reshape_target(tuple(data.shape), shape, reverse))
     if target_shape:
-        return data.reshape(_legacy_target(tuple(data.shape), target_shape, keep_highest))
+        return torch.reshape(data, _legacy_target(tuple(data.shape), target_shape, keep_highest))
     raise ShapeError(f"shape must be given; got () for data of shape {tuple(data.shape)}")
 
 
@@ -230,7 +231,7 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
 @reshape.derivative("data")
 @flatten.derivative("data")
 def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
-    return head_grad.reshape(data.shape)
+    return torch.reshape(head_grad, data.shape)
 
 
 @flatten.shapes_from_outputs
@@ -264,7 +265,7 @@ def reshape_like(
     target = (*lhs.shape[:first], *rhs.shape[start:stop], *lhs.shape[last:])
     if prod(target) != lhs.numel():
         raise ShapeError(f"lhs must have as many elements as {target}; got {tuple(lhs.shape)}")
-    return lhs.reshape(target)
+    return torch.reshape(lhs, target)
 
 
 def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:

@@ -60,7 +60,7 @@ def bilinear_sampler(data: Tensor, grid: Tensor, *, cudnn_off: bool | None = Non
 
 
 def _sampled(data: Tensor, grid: Tensor) -> Tensor:
-    return differentiable_twice(_grid_sample, _interpolated, _wide(data), _wide(grid)).to(data.dtype)
+    return differentiable_twice(_grid_sample, _interpolated, _wide(data), _wide(grid)).to(dtype=data.dtype)
 
 
 def _grid_sample(data: Tensor, grid: Tensor) -> Tensor:
@@ -151,7 +151,7 @@ def grid_generator(
     require_floating(data)
     wide = _wide(data)
     grid = _affine_grid(wide, target_shape) if transform_type == "affine" else _warped_grid(wide)
-    return grid.to(data.dtype)
+    return grid.to(dtype=data.dtype)
 
 
 def _affine_grid(numbers: Tensor, target_shape: Shape) -> Tensor:

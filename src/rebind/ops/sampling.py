@@ -89,7 +89,7 @@ def sample_multinomial(
     # A draw has no gradient; that of its probability comes from `gather` below.
     chosen = draws.multinomial(data.detach(), count, generator)
     target = (*data.shape[:-1], *shape) or (1,)
-    positions = chosen.reshape(target).to(dtype)
+    positions = chosen.reshape(target).to(dtype=dtype)
     if not get_prob:
         return positions
     # Differentiable in the probabilities: for the score function estimator (REINFORCE).
@@ -147,13 +147,13 @@ def sample_unique_zipfian(
     rows, count = shape or (0, 0)
     number = torch.arange(range_max, dtype=torch.float64, device=device)
     # P(k) = log((k + 2) / (k + 1)) / log(range_max + 1).
-    rate = (torch.log1p(1 / (number + 1)) / math.log(range_max + 1)).to(torch.float32)
+    rate = (torch.log1p(1 / (number + 1)) / math.log(range_max + 1)).to(dtype=torch.float32)
     # Waiting times of a Poisson process are exponential.
     first = draws.exponential((rows, range_max), generator, device=device or "cpu") / rate
     times, drawn = torch.topk(first, count, dim=1, largest=False, sorted=True)
     # The expected number of returns until the last one came: the time left times the rate.
     repeated = ((times[:, -1:] - times) * rate[drawn]).sum(1)
-    return drawn, draws.poisson(repeated, generator).to(torch.int64) + count
+    return drawn, draws.poisson(repeated, generator).to(dtype=torch.int64) + count
 
 
 @sample_unique_zipfian.check

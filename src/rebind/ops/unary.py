@@ -122,13 +122,13 @@ def _on_floats(compute: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor
 
 def _cbrt(data: Tensor) -> Tensor:
     if not data.is_floating_point():
-        return _cbrt(data.to(torch.float64))
+        return _cbrt(data.to(dtype=torch.float64))
     return torch.sign(data) * torch.pow(torch.abs(data), 1.0 / 3.0)
 
 
 def _gamma(data: Tensor) -> Tensor:
     if not data.is_floating_point():
-        return _gamma(data.to(torch.float64))
+        return _gamma(data.to(dtype=torch.float64))
     # lgamma has lost the sign, which the floor of data gives back.
     size = torch.exp(torch.lgamma(data))
     # Between -1 and 0, -3 and -2, ... the function is negative, and at -1, -2, ... undefined.
@@ -305,7 +305,7 @@ def hard_sigmoid(data: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tens
     tensor([0.0000, 0.5000, 1.0000])
     """
     # Not clamp, whose gradient at both ends is 1.
-    return F.hardtanh(data * alpha + beta, 0.0, 1.0).to(data.dtype)
+    return F.hardtanh(data * alpha + beta, 0.0, 1.0).to(dtype=data.dtype)
 
 
 @operator("clip", same_shape=True)
@@ -340,7 +340,7 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tens
     tensor([1.5000, 0.1250])
     """
     if not data.is_floating_point():
-        return smooth_l1(data.to(torch.float64), scalar=scalar).to(data.dtype)
+        return smooth_l1(data.to(dtype=torch.float64), scalar=scalar).to(dtype=data.dtype)
     squared = scalar * scalar
     if not squared:  # the parabola, without curvature, is everywhere
         return 0.0 * torch.square(data)
@@ -371,8 +371,8 @@ def cast(data: Tensor, *, dtype: AnyType) -> Tensor:
     tensor([ 1, -1], dtype=torch.int32)
     """
     if dtype in _NARROW and data.is_floating_point():
-        return data.to(torch.int64).to(dtype)  # what does not fit wraps around, on every device
-    return data.to(dtype)
+        return data.to(dtype=torch.int64).to(dtype=dtype)  # what does not fit wraps around, on every device
+    return data.to(dtype=dtype)
 
 
 @operator("amp_cast", same_shape=True, types={"data": "any", "output": "any"})
@@ -385,7 +385,7 @@ def amp_cast(data: Tensor, *, dtype: NumericType) -> Tensor:
     ... )
     (torch.float16, torch.int64)
     """
-    return data.to(dtype) if data.dtype in _AMP_TYPES else data.view_as(data)
+    return data.to(dtype=dtype) if data.dtype in _AMP_TYPES else data.view_as(data)
 
 
 for _made in (cast, amp_cast):

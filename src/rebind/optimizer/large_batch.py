@@ -160,7 +160,7 @@ class LBSGD(WithMomentum):
             weights, grads = sums_of_squares(group.weights), sums_of_squares(group.grads)
             # 1e-18 only avoids a division by 0.
             ratios = (weights / (grads + column(group.wd, weights) * weights + 1e-18)).sqrt().clamp(0.01, 100)
-            rates = list((column(group.lr, weights) * ratios).to(group.weights[0].dtype))
+            rates = list((column(group.lr, weights) * ratios).to(dtype=group.weights[0].dtype))
         update_by_sgd(group, rates, self.momentum)
 
     # In an `UpdatePart` the sum of the gradients is in the state, and whether there are enough is a rate.

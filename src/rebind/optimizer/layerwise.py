@@ -26,7 +26,11 @@ def column(rate: Rate, like: Tensor) -> Number:
     >>> column([torch.tensor(0.5), torch.tensor(1.0)], torch.ones(2)), column(0.5, torch.ones(2))
     (tensor([0.5000, 1.0000]), 0.5)
     """
-    return torch.stack(list(rate)).to(like.dtype) if isinstance(rate, (list, tuple)) else cast(Number, rate)
+    return (
+        torch.stack(list(rate)).to(dtype=like.dtype)
+        if isinstance(rate, (list, tuple))
+        else cast(Number, rate)
+    )
 
 
 def update_by_sgd(group: Group, lr: Rate, momentum: Rate) -> None:
@@ -147,7 +151,7 @@ class LARS(WithMomentum):
                 eps=self.eps,
                 rescale_grad=subset.rescale_grad,
             )
-            update_by_sgd(subset, list(rates.to(subset.weights[0].dtype)), subset.more["momentum"])
+            update_by_sgd(subset, list(rates.to(dtype=subset.weights[0].dtype)), subset.more["momentum"])
 
     def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
         """Return the momentum of this update."""

@@ -183,7 +183,9 @@ def _share_over_workers(job: Job, fulls: Sequence[ArrayDict]) -> None:
     sums = [each.clone() for each in first]
     for full in fulls[1:]:
         torch._foreach_add_(sums, [each.tensor.detach().to(first[0].device) for each in full.values()])
-    flat = torch.cat([each.to(torch.promote_types(each.dtype, torch.float32)).view(-1) for each in sums])
+    flat = torch.cat(
+        [each.to(dtype=torch.promote_types(each.dtype, torch.float32)).view(-1) for each in sums]
+    )
     job.sum(flat)
     flat /= len(fulls) * job.size
     pieces = flat.split([each.numel() for each in sums])

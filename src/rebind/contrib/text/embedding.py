@@ -152,7 +152,7 @@ class _TokenEmbedding(Vocabulary):
 
 def _filled(rows: int, width: int, init_unknown_vec: InitVector) -> torch.Tensor:
     unknown = init_unknown_vec(shape=(width,))
-    return unknown.tensor.to(torch.float32).expand(rows, width).clone()
+    return unknown.tensor.to(dtype=torch.float32).expand(rows, width).clone()
 
 
 def _check_vocabulary(vocabulary: object) -> None:

@@ -213,5 +213,5 @@ def mean(arrays: Sequence[NDArray]) -> NDArray:
     total = arrays[0].tensor.detach().to("cpu", torch.float64)
     for other in arrays[1:]:
         total = total + other.tensor.detach().to("cpu", torch.float64)
-    average = DenseStorage((total / len(arrays)).to(first.dtype))
+    average = DenseStorage((total / len(arrays)).to(dtype=first.dtype))
     return wrap(convert(average, first.stype), cpu())

@@ -65,7 +65,7 @@ def scale_losses(graph: Graph, scale: Scale, *, outputs: bool = True) -> Graph:
 def _times(gradient: Tensor, scale: float | Tensor) -> Tensor:
     # A compiler would round a tensor's number to the array's type first, and float16 ends before many a scale.
     wide = torch.compiler.is_compiling() and gradient.dtype in (torch.float16, torch.bfloat16)
-    return (gradient.float() * scale).to(gradient.dtype) if wide else gradient * scale
+    return (gradient.float() * scale).to(dtype=gradient.dtype) if wide else gradient * scale
 
 
 def _is_loss(node: Node) -> bool:

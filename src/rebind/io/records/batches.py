@@ -112,7 +112,7 @@ class RecordBatches(DataIter):
             self._drop()
             raise
         self._position = job.position
-        data = job.data.to(self._dtype)
+        data = job.data.to(dtype=self._dtype)
         return DataBatch([NDArray(data)], [NDArray(job.label)], pad=job.pad, index=job.index)
 
     def _submit(self) -> None:

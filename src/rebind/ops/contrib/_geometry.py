@@ -26,7 +26,7 @@ def widened(array: Tensor) -> Tensor:
     >>> widened(torch.ones(1, dtype=torch.float16)).dtype
     torch.float32
     """
-    return array.to(torch.promote_types(array.dtype, torch.float32))
+    return array.to(dtype=torch.promote_types(array.dtype, torch.float32))
 
 
 def to_corners(boxes: Tensor) -> Tensor:
@@ -296,7 +296,7 @@ def _undominated(suppresses: Tensor, alive: Tensor) -> Tensor:
 
 def _any_of(chosen: Tensor, suppresses: Tensor) -> Tensor:
     """Return what any of the chosen (B, N) suppresses: (B, M), from `suppresses` (B, N, M)."""
-    return torch.bmm(chosen.to(suppresses.dtype).unsqueeze(1), suppresses).squeeze(1) > 0
+    return torch.bmm(chosen.to(dtype=suppresses.dtype).unsqueeze(1), suppresses).squeeze(1) > 0
 
 
 def match_best(scores: Tensor, floor: float) -> Tensor:

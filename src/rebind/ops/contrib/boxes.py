@@ -59,7 +59,7 @@ def box_iou(lhs: Tensor, rhs: Tensor, *, format: Format = "corner") -> Tensor:
     left, right = widened(lhs).flatten(0, -2), widened(rhs).flatten(0, -2)  # (N, 4) and (M, 4)
     if format == "center":
         left, right = to_corners(left), to_corners(right)
-    return overlaps(left, right).to(lhs.dtype).reshape(*lhs.shape[:-1], *rhs.shape[:-1])
+    return overlaps(left, right).to(dtype=lhs.dtype).reshape(*lhs.shape[:-1], *rhs.shape[:-1])
 
 
 @operator("_contrib_bipartite_matching", outputs=("output0", "output1"), head_gradient=False)
@@ -110,8 +110,8 @@ def bipartite_matching(
     numbers = torch.arange(rows, device=data.device).expand_as(column)
     row.scatter_(1, torch.where(column >= 0, column, columns), numbers)  # the inverse of `column`
     return (
-        column.to(data.dtype).reshape(data.shape[:-1]),
-        row[:, :columns].to(data.dtype).reshape(*data.shape[:-2], columns),
+        column.to(dtype=data.dtype).reshape(data.shape[:-1]),
+        row[:, :columns].to(dtype=data.dtype).reshape(*data.shape[:-2], columns),
     )
 
 
@@ -173,8 +173,8 @@ def box_encode(
     else:
         chosen = refs.gather(1, match.clamp(0, count - 1).unsqueeze(-1).expand(-1, -1, 4))
         offsets = encode(to_centers(widened(anchors)), to_centers(widened(chosen)))
-        targets = torch.where(learns, (offsets - means) / stds, 0).to(samples.dtype)
-    return targets, learns.to(samples.dtype).expand_as(targets).contiguous()
+        targets = torch.where(learns, (offsets - means) / stds, 0).to(dtype=samples.dtype)
+    return targets, learns.to(dtype=samples.dtype).expand_as(targets).contiguous()
 
 
 @box_encode.half_known
@@ -233,7 +233,9 @@ def box_decode(
     centers = widened(anchors)
     if format == "corner":
         centers = to_centers(centers)
-    return decode(centers, widened(data), (std0, std1, std2, std3), clip if clip > 0 else None).to(data.dtype)
+    return decode(centers, widened(data), (std0, std1, std2, std3), clip if clip > 0 else None).to(
+        dtype=data.dtype
+    )
 
 
 @box_decode.fill_shapes

@@ -92,7 +92,7 @@ def modulated_deformable_convolution(
     index, share = corners(y, x, *data.shape[2:], zeros=True)
     # (N, groups * elements, *windows) to (N, *windows, elements, groups), as `_points` has them.
     factor = mask.unflatten(1, (num_deformable_group, -1)).permute(0, 3, 4, 2, 1)
-    return _product(data, index, share * factor.to(share.dtype).unsqueeze(-1), weight, bias, window)
+    return _product(data, index, share * factor.to(dtype=share.dtype).unsqueeze(-1), weight, bias, window)
 
 
 @operator(
@@ -227,7 +227,7 @@ class _Window:
 def _points(data: Tensor, offset: Tensor, window: _Window) -> tuple[Tensor, Tensor]:
     """Return where the filters read, y and x: (N, *windows, elements of a filter, deformable groups)."""
     # Half precision has too few digits for coordinates.
-    offset = offset.to(torch.promote_types(offset.dtype, torch.float32))
+    offset = offset.to(dtype=torch.promote_types(offset.dtype, torch.float32))
     # (N, groups * elements * 2, *windows) to (2, N, *windows, elements, groups).
     shift = offset.unflatten(1, (window.deformable_groups, -1, 2)).permute(3, 0, 4, 5, 2, 1)
     # Along each axis: (windows, elements).

@@ -75,7 +75,7 @@ def hawkesll(
     state, lags, horizon = state.detach(), lags.detach(), max_time.detach()[:, None]
     valid = torch.arange(length, device=lags.device) < valid_length.detach()[:, None]
     # Events of one mark beside each other, in the order of time; what fills up the rows comes last.
-    marks = torch.where(valid, marks, kinds).to(torch.int64)
+    marks = torch.where(valid, marks, kinds).to(dtype=torch.int64)
     marks, order = torch.sort(marks, dim=1, stable=True)
     time = torch.gather(lags.cumsum(1), 1, order)
     valid = marks < kinds

@@ -81,7 +81,7 @@ def multi_box_prior(
     across = torch.stack([x - half[:, 0], none_x, x + half[:, 0], none_x], 2)
     down = torch.stack([none_y, y - half[:, 1], none_y, y + half[:, 1]], 2)
     out = (across.flatten(1) + down.flatten(1).unsqueeze(1)).view(1, -1, 4)
-    return (out.clamp_(0, 1) if clip else out).to(data.dtype)
+    return (out.clamp_(0, 1) if clip else out).to(dtype=data.dtype)
 
 
 @multi_box_prior.check
@@ -186,7 +186,7 @@ def multi_box_target(
     rows = given.gather(1, match.unsqueeze(-1).expand(-1, -1, 4))
     offsets = encode(to_centers(boxes), to_centers(rows)) / given.new_tensor(variances)
     mask = positive.unsqueeze(-1)
-    target = torch.where(mask, offsets, 0).to(anchor.dtype)
+    target = torch.where(mask, offsets, 0).to(dtype=anchor.dtype)
     # Class 0 is the background: those of the labels follow it.
     classes = torch.where(positive, label[..., 0].gather(1, match) + 1, 0)
     # Without mining all other anchors are background.
@@ -195,8 +195,8 @@ def multi_box_target(
         negative = _hardest(cls_pred, candidates, positive, negative_mining_ratio, minimum_negative_samples)
         classes = torch.where(positive | negative, classes, ignore_label)
     # An image without objects teaches nothing, not even the background.
-    classes = torch.where(objects[:, :1], classes, ignore_label).to(anchor.dtype)
-    return target.flatten(1), mask.to(anchor.dtype).expand(-1, -1, 4).flatten(1), classes
+    classes = torch.where(objects[:, :1], classes, ignore_label).to(dtype=anchor.dtype)
+    return target.flatten(1), mask.to(dtype=anchor.dtype).expand(-1, -1, 4).flatten(1), classes
 
 
 def _hardest(cls_pred: Tensor, candidates: Tensor, positive: Tensor, ratio: float, least: int) -> Tensor:
@@ -297,12 +297,14 @@ def multi_box_detection(
     boxes = decode(to_centers(widened(anchor)), widened(loc_pred).view(images, count, 4), variances)
     if clip:
         boxes.clamp_(0, 1)
-    detections = torch.cat([kind.squeeze(1).unsqueeze(-1).to(boxes.dtype), scores.unsqueeze(-1), boxes], -1)
+    detections = torch.cat(
+        [kind.squeeze(1).unsqueeze(-1).to(dtype=boxes.dtype), scores.unsqueeze(-1), boxes], -1
+    )
 
     suppresses = 0 < nms_threshold <= 1
     chosen = min(nms_topk, count) if nms_topk > 0 and suppresses else count
     # Those that detect something, in the order of the anchors, then the others.
-    order = valid.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
+    order = valid.to(dtype=torch.uint8).argsort(dim=1, descending=True, stable=True)
     if suppresses:
         best = torch.where(valid, scores, float("-inf")).argsort(dim=1, descending=True, stable=True)
         order = torch.cat([best[:, :chosen], order[:, chosen:]], 1)
@@ -320,7 +322,7 @@ def multi_box_detection(
         )
         out[:, :chosen, 0].masked_fill_(~stays, -1)
         out[:, chosen:, 0] = -1
-    return out.to(cls_prob.dtype)
+    return out.to(dtype=cls_prob.dtype)
 
 
 def _check_detection(cls_prob: Tensor, loc_pred: Tensor, anchor: Tensor) -> None:

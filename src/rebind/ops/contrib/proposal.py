@@ -121,14 +121,16 @@ def _proposals(
         boxes, torch.ones_like(order, dtype=torch.bool), threshold, border=1.0, enough=rpn_post_nms_top_n
     )
     # Those that stay, still the best first.
-    chosen = stays.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
+    chosen = stays.to(dtype=torch.uint8).argsort(dim=1, descending=True, stable=True)
     # Fewer than asked for are repeated from the first one on.
     turn = torch.arange(rpn_post_nms_top_n, device=scores.device) % stays.sum(1, keepdim=True).clamp_(min=1)
     chosen = chosen.gather(1, turn)
     image = torch.arange(images, dtype=boxes.dtype, device=boxes.device).view(-1, 1, 1)  # the first column
     regions = boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4))
     regions = torch.cat([image.expand(-1, regions.shape[1], 1), regions], -1)
-    return regions.view(-1, 5).to(cls_prob.dtype), scores.gather(1, chosen).view(-1, 1).to(cls_prob.dtype)
+    return regions.view(-1, 5).to(dtype=cls_prob.dtype), scores.gather(1, chosen).view(-1, 1).to(
+        dtype=cls_prob.dtype
+    )
 
 
 def _anchors(stride: int, ratios: tuple[float, ...], scales: tuple[float, ...]) -> list[tuple[float, ...]]:

@@ -57,8 +57,8 @@ def count_sketch(
                 f"{name} must have shape (1, {size}) to match data of shape "
                 f"{tuple(data.shape)}; got {tuple(array.shape)}"
             )
-    index = h.detach().reshape(-1).to(torch.int64).clamp(0, out_dim - 1)
-    signed = data * s.detach().reshape(-1).to(data.dtype)
+    index = h.detach().reshape(-1).to(dtype=torch.int64).clamp(0, out_dim - 1)
+    signed = data * s.detach().reshape(-1).to(dtype=data.dtype)
     out = torch.zeros(*data.shape[:-1], out_dim, dtype=data.dtype, device=data.device)
     return out.index_add(-1, index, signed)
 

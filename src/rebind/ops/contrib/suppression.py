@@ -102,7 +102,7 @@ def box_nms(
     # Only the four coordinates are converted; whatever else a row holds is returned as it is.
     if in_format != out_format:
         changed = to_centers(boxes) if out_format == "center" else to_corners(boxes)
-        ordered[..., coord_start : coord_start + 4] = changed.to(data.dtype)
+        ordered[..., coord_start : coord_start + 4] = changed.to(dtype=data.dtype)
     # What stays is written to the first rows; what goes, to a row after the last one, which is cut off.
     count = rows.shape[1]
     position = torch.where(stays, stays.cumsum(1) - 1, count)

@@ -30,7 +30,7 @@ def quadratic(data: Tensor, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -
     tensor([ 6., 11.])
     """
     if not data.is_floating_point():
-        return (a * (data * data) + b * data + c).to(data.dtype)
+        return (a * (data * data) + b * data + c).to(dtype=data.dtype)
     # (a * data + b) * data + c: two passes over memory instead of five.
     return torch.addcmul(data.new_full((), c), torch.add(data.new_full((), b), data, alpha=a), data)
 
@@ -44,7 +44,7 @@ def div_sqrt_dim(data: Tensor) -> Tensor:
     """
     if not data.ndim:
         raise ShapeError("data must have an axis; got shape ()")
-    return (data / math.sqrt(data.shape[-1])).to(data.dtype)
+    return (data / math.sqrt(data.shape[-1])).to(dtype=data.dtype)
 
 
 @operator("_contrib_gradientmultiplier", same_shape=True)
@@ -76,7 +76,7 @@ def gradientmultiplier(data: Tensor, *, scalar: Double = 1.0, is_int: bool = Tru
 def _(
     p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
 ) -> Sequence[Tensor]:
-    return ((head_grads[0] * p.scalar).to(head_grads[0].dtype),)
+    return ((head_grads[0] * p.scalar).to(dtype=head_grads[0].dtype),)
 
 
 @operator("_contrib_round_ste", same_shape=True)
@@ -126,7 +126,7 @@ def allclose(
     """
     if a.shape != b.shape:
         raise ShapeError(f"b must have the shape of a, {tuple(a.shape)}; got {tuple(b.shape)}")
-    return torch.isclose(a, b, rtol, atol, equal_nan).all().to(torch.uint8)
+    return torch.isclose(a, b, rtol, atol, equal_nan).all().to(dtype=torch.uint8)
 
 
 @operator("_contrib_arange_like", head_gradient=False)
@@ -162,7 +162,7 @@ def arange_like(
     if not data.is_floating_point():
         start, step = int(start), int(step)
     position = torch.arange(shape.numel(), device=data.device) // repeat
-    return (start + step * position.to(data.dtype)).to(data.dtype).reshape(shape)
+    return (start + step * position.to(dtype=data.dtype)).to(dtype=data.dtype).reshape(shape)
 
 
 @operator("_contrib_index_array", types={"data": "any", "output": torch.int64}, head_gradient=False)
@@ -221,7 +221,7 @@ def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor) -> 
             f"of old_tensor; got {tuple(index_vector.shape)}, {tuple(new_tensor.shape)} and {tuple(old_tensor.shape)}"
         )
     try:
-        return torch.index_copy(old_tensor, 0, index_vector.to(torch.int64), new_tensor)
+        return torch.index_copy(old_tensor, 0, index_vector.to(dtype=torch.int64), new_tensor)
     # torch finds bad positions while it copies; a look at them before would wait for the device.
     except IndexError:
         raise ParameterError(

@@ -39,7 +39,7 @@ def compute(data: Tensor) -> Tensor:
     >>> compute(torch.tensor([200], dtype=torch.uint8))
     tensor([200.])
     """
-    return data if data.dtype in (torch.float32, torch.float64) else data.to(torch.float32)
+    return data if data.dtype in (torch.float32, torch.float64) else data.to(dtype=torch.float32)
 
 
 def store(values: Tensor, dtype: torch.dtype) -> Tensor:
@@ -51,8 +51,8 @@ def store(values: Tensor, dtype: torch.dtype) -> Tensor:
     if dtype is torch.uint8:
         values = values.clamp(0, 255)
     elif dtype is torch.int8:  # what does not fit wraps around, as a cast in C does
-        values = values.to(torch.int32)
-    return values.to(dtype)
+        values = values.to(dtype=torch.int32)
+    return values.to(dtype=dtype)
 
 
 def draw(low: float, high: float, data: Tensor, generator: Source | None) -> Tensor:

@@ -82,7 +82,7 @@ def _rotated(data: Tensor, turn: Tensor) -> Tensor:
     which = torch.tensor(
         [[0, 3, 1], [2, 0, 1], [1, 0, 3], [1, 2, 0], [3, 1, 0], [0, 1, 2]], device=data.device
     )
-    turned = torch.gather(levels, -1, which[sector.to(torch.int64).clamp(0, 5)])
+    turned = torch.gather(levels, -1, which[sector.to(dtype=torch.int64).clamp(0, 5)])
     return torch.where(coloured[..., None], turned, light[..., None]) * 255
 
 

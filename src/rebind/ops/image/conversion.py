@@ -25,7 +25,7 @@ def to_tensor(data: Tensor) -> Tensor:
     tensor([1.0000, 0.0000, 0.2000])
     """
     check_axes(data)
-    return data.movedim(-1, -3).to(torch.float32) / 255
+    return data.movedim(-1, -3).to(dtype=torch.float32) / 255
 
 
 @operator("_image_normalize")

@@ -50,7 +50,7 @@ Taps = tuple[Tensor, Tensor]  # which old pixels make each new one, and their we
 def _resampled(data: Tensor, down: Taps, along: Taps) -> Tensor:
     """Return sums of the rows of an image, and then of its columns."""
     values = compute(data)
-    return _sums(_sums(values, -3, down), -2, along).to(data.dtype)
+    return _sums(_sums(values, -3, down), -2, along).to(dtype=data.dtype)
 
 
 def _sums(values: Tensor, axis: int, taps: Taps) -> Tensor:
@@ -83,14 +83,14 @@ def _taps(size: int, new: int, kind: str, border: bool) -> Taps:
     if kind == "grow":
         # A new pixel begins in old pixel `first`; it is a mixture only if it reaches into the next one.
         first = torch.floor(position * scale)
-        distance = ((position + 1) - (first + 1) * (new / size)).to(torch.float32)
+        distance = ((position + 1) - (first + 1) * (new / size)).to(dtype=torch.float32)
         distance = torch.where(distance <= 0, 0, distance - distance.floor())
     else:
         # Centres of pixels are mapped to centres of pixels.
-        exact = ((position + 0.5) * scale - 0.5).to(torch.float32)
+        exact = ((position + 0.5) * scale - 0.5).to(dtype=torch.float32)
         first = exact.floor()
         distance = exact - first
-    first = first.to(torch.int64)
+    first = first.to(dtype=torch.int64)
     # OpenCV cuts columns at the border and leaves rows to the repeated pixels: the same but for rounding.
     if border and kind in ("linear", "grow"):
         outside = (first < 0) | (first >= size - 1)
@@ -127,7 +127,7 @@ def _lanczos(distance: Tensor) -> Tensor:
     away = distance.double()[:, None] + 3 - torch.arange(8)
     # Lanczos's window over four pixels on each side; `sinc` has the factor pi in it.
     weight = torch.sinc(away) * torch.sinc(away / 4)
-    return (weight / weight.sum(1, keepdim=True)).to(torch.float32)
+    return (weight / weight.sum(1, keepdim=True)).to(dtype=torch.float32)
 
 
 def _nearest(data: Tensor, height: int, width: int) -> Tensor:
@@ -136,7 +136,7 @@ def _nearest(data: Tensor, height: int, width: int) -> Tensor:
         if size != new:
             # The same expression as OpenCV: `size / new` would round otherwise.
             position = torch.arange(new, dtype=torch.float64) * (1.0 / (new / size))
-            index = position.floor().to(torch.int64).clamp(max=size - 1)
+            index = position.floor().to(dtype=torch.int64).clamp(max=size - 1)
             data = torch.index_select(data, axis, index.to(data.device))
     return data
 
@@ -150,22 +150,22 @@ def _fixed_point(data: Tensor, height: int, width: int, kind: str) -> Tensor:
         return taps[0].to(data.device), (taps[1] * 2048).round().to(data.device, torch.int32)
 
     # Columns first: `sums` holds 11 bits after the point, and rows add 11 more.
-    sums = _sums(data.to(torch.int32), -2, whole(_taps(columns, width, kind, True)))
+    sums = _sums(data.to(dtype=torch.int32), -2, whole(_taps(columns, width, kind, True)))
     index, weight = whole(_taps(rows, height, kind, False))
     pixels, weights = _chosen(sums, -3, index), weight.T.reshape(-1, height, 1, 1)
     if kind in ("linear", "grow"):
         # Each row's share is cut to two bits after the point before they are added, and the sum is rounded.
         shares = [((pixel >> 4) * share) >> 16 for pixel, share in zip(pixels, weights, strict=True)]
-        return ((shares[0] + shares[1] + 2) >> 2).clamp(0, 255).to(torch.uint8)
+        return ((shares[0] + shares[1] + 2) >> 2).clamp(0, 255).to(dtype=torch.uint8)
     # Two factors of 2**11 have been applied; 2**21 rounds before they are taken out.
-    out = (_weighted([pixel.to(torch.int64) for pixel in pixels], weights) + 2**21) >> 22
+    out = (_weighted([pixel.to(dtype=torch.int64) for pixel in pixels], weights) + 2**21) >> 22
     if kind == "cubic":
         # OpenCV takes eight numbers at a time, and those in float32; what is left of a row is done as above.
-        quick = _weighted([pixel.to(torch.float32) for pixel in pixels], weights / 2**22).round()
+        quick = _weighted([pixel.to(dtype=torch.float32) for pixel in pixels], weights / 2**22).round()
         count = width * data.shape[-1]
         in_eights = (torch.arange(count, device=data.device) < count // 8 * 8).reshape(width, -1)
-        out = torch.where(in_eights, quick.to(torch.int64), out)
-    return out.clamp(0, 255).to(torch.uint8)
+        out = torch.where(in_eights, quick.to(dtype=torch.int64), out)
+    return out.clamp(0, 255).to(dtype=torch.uint8)
 
 
 def _area(data: Tensor, height: int, width: int) -> Tensor:
@@ -176,17 +176,19 @@ def _area(data: Tensor, height: int, width: int) -> Tensor:
     if data.dtype is not torch.uint8:
         if blocks:
             values = _summed(_summed(compute(data), -3, block[0]), -2, block[1])
-            return (values * (1 / (block[0] * block[1]))).to(data.dtype)
+            return (values * (1 / (block[0] * block[1]))).to(dtype=data.dtype)
         return _resampled(data, _covered(rows, height), _covered(columns, width))
     if blocks:
         total = data.reshape(*batch, height, block[0], width, block[1], channels).sum((-4, -2))
         # OpenCV has an integer form for this case, which rounds halves up; the general one rounds them to even.
         if block == (2, 2):
-            return ((total + 2) >> 2).to(torch.uint8)
-        return (total.to(torch.float32) * (1 / (block[0] * block[1]))).round().to(torch.uint8)
+            return ((total + 2) >> 2).to(dtype=torch.uint8)
+        return (total.to(dtype=torch.float32) * (1 / (block[0] * block[1]))).round().to(dtype=torch.uint8)
     # What is rounded depends on the order in which OpenCV adds float32: columns first, from left to right.
-    means = _sums(_sums(data.to(torch.float32), -2, _covered(columns, width)), -3, _covered(rows, height))
-    return means.round().clamp(0, 255).to(torch.uint8)
+    means = _sums(
+        _sums(data.to(dtype=torch.float32), -2, _covered(columns, width)), -3, _covered(rows, height)
+    )
+    return means.round().clamp(0, 255).to(dtype=torch.uint8)
 
 
 def _summed(values: Tensor, axis: int, count: int) -> Tensor:
@@ -204,4 +206,4 @@ def _covered(size: int, new: int) -> Taps:
     covered = torch.where(covered > 1e-3, covered, 0)  # OpenCV leaves slivers out
     # At the far border the last new pixel may cover less than `scale`.
     share = covered / torch.clamp(size - low, max=scale)
-    return old.to(torch.int64).clamp(max=size - 1), share.to(torch.float32)
+    return old.to(dtype=torch.int64).clamp(max=size - 1), share.to(dtype=torch.float32)

@@ -58,7 +58,7 @@ def _(
     if p.normalization == "valid":
         # A tensor, so that the host need not wait for the count.
         count = (data > p.valid_thresh).sum().clamp_(min=1)
-        return ((p.grad_scale / count).to(data.dtype).expand_as(data),)
+        return ((p.grad_scale / count).to(dtype=data.dtype).expand_as(data),)
     # The size of the batch is known without looking at the data.
     return (torch.full_like(data, p.grad_scale / (data.shape[0] if p.normalization == "batch" else 1)),)
 
@@ -120,11 +120,11 @@ def _(
     inside = index.clamp(0, classes - 1)
     target = torch.full_like(data, -1.0)
     # -1 everywhere, +2 at the class: a label that is no class leaves -1.
-    target.scatter_add_(1, inside, (inside == index).to(data.dtype).mul_(2.0))
+    target.scatter_add_(1, inside, (inside == index).to(dtype=data.dtype).mul_(2.0))
     # The derivative of ``max(0, margin - t x)`` is -t within the margin; that of its square, -2 t (margin - t x).
     distance = p.margin - target * data
     if p.use_linear:
-        slope = (distance > 0).to(data.dtype).mul_(p.regularization_coefficient)
+        slope = (distance > 0).to(dtype=data.dtype).mul_(p.regularization_coefficient)
     else:
         slope = distance.clamp_(min=0.0).mul_(2.0 * p.regularization_coefficient)
     return slope.mul_(target).neg_().view_as(outputs[0]), None

@@ -137,7 +137,7 @@ def _softmax_output_gradient(
         scale /= max(grad.shape[0] if p.multi_output else labels, 1)
     elif p.normalization == "valid":
         # A tensor, so that the count need not be read by the host.
-        scale = scale / label.long().ne(int(p.ignore_label)).sum().clamp_(min=1).to(grad.dtype)
+        scale = scale / label.long().ne(int(p.ignore_label)).sum().clamp_(min=1).to(dtype=grad.dtype)
     if p.normalization == "valid" or scale != 1.0:
         grad.mul_(scale)
     grad = _shaped(grad, out.shape)
@@ -164,7 +164,7 @@ def _less_target(
         except RuntimeError:  # some of them may be taken off already
             return _less_target(scores, index, smooth_alpha, into, try_first=False)
     inside = index.clamp(0, classes - 1)
-    return grad.scatter_add_(1, inside, ((inside == index) * -right).to(grad.dtype))
+    return grad.scatter_add_(1, inside, ((inside == index) * -right).to(dtype=grad.dtype))
 
 
 def _shaped(tensor: Tensor, shape: torch.Size) -> Tensor:
@@ -259,7 +259,7 @@ def _(
     index = label.long().unsqueeze(1)
     inside = index.clamp(0, data.shape[1] - 1)
     # Not in place: a second derivative needs the softmax itself.
-    grad = torch.softmax(data, 1).scatter_add(1, inside, (inside == index).to(data.dtype).neg_())
+    grad = torch.softmax(data, 1).scatter_add(1, inside, (inside == index).to(dtype=data.dtype).neg_())
     return grad * head_grads[0], None
 
 

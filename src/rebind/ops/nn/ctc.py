@@ -130,7 +130,7 @@ def ctc_loss(
 
     # torch's loss takes no types of 16 bits.
     wide = data.float() if data.dtype.itemsize == 2 else data
-    return differentiable_twice(fast, exact, wide).to(data.dtype).masked_fill(~known, float("nan"))
+    return differentiable_twice(fast, exact, wide).to(dtype=data.dtype).masked_fill(~known, float("nan"))
 
 
 def _lengths(given: Tensor | None, batch: int, most: int, device: torch.device) -> Tensor:

@@ -54,7 +54,7 @@ def can_fuse(dtype: torch.dtype | None) -> bool:
 
 
 def _cast_parameter(data: Tensor, *, dtype: NumericType) -> Tensor:
-    return data.to(dtype)
+    return data.to(dtype=dtype)
 
 
 #: A parameter in another type.
@@ -104,14 +104,14 @@ def _fold_batch_norm(
     """
     scale = _scale_of(gamma, moving_var, eps, fix_gamma)
     shift = -moving_mean.double() if bias is None else bias.double() - moving_mean
-    shift, scale = shift.mul_(scale).add_(beta), scale.to(weight.dtype)
+    shift, scale = shift.mul_(scale).add_(beta), scale.to(dtype=weight.dtype)
     if transposed_groups:
         # (groups, channels of a group, filters of a group, elements of a filter)
         apart = weight.reshape(transposed_groups, weight.shape[0] // transposed_groups, weight.shape[1], -1)
         folded = (apart * scale.view(transposed_groups, 1, -1, 1)).view(weight.shape)
     else:
         folded = weight * scale.view(-1, *[1] * (weight.dim() - 1))
-    return folded, shift.to(weight.dtype)
+    return folded, shift.to(dtype=weight.dtype)
 
 
 def _without_bias(name: str, p: Params) -> bool:
@@ -166,7 +166,7 @@ def _fold_norm_before(
     if bias is not None:
         added += bias
     folded = (apart * scale.view(per_channel)).reshape(weight.shape)
-    return folded.to(weight.dtype), added.to(weight.dtype)
+    return folded.to(dtype=weight.dtype), added.to(dtype=weight.dtype)
 
 
 #: Weight and bias from those of a layer and what the batch norm before it has.

@@ -80,7 +80,7 @@ def layer_norm(
         out, mean, invstd = out.movedim(-1, axis), mean.movedim(-1, axis), invstd.movedim(-1, axis)
     if not output_mean_var:
         return out, mean, invstd  # the others are hidden
-    return out, mean.detach().to(data.dtype), invstd.detach().reciprocal().to(data.dtype)
+    return out, mean.detach().to(dtype=data.dtype), invstd.detach().reciprocal().to(dtype=data.dtype)
 
 
 # Above so many vectors the gradients of gamma and beta are summed in blocks of some.
@@ -204,7 +204,7 @@ def group_norm(
     out, mean, invstd = _normalized_groups(data, gamma, beta, num_groups, eps)
     if not output_mean_var:
         return out, mean, invstd  # the others are hidden
-    return out, mean.detach().to(data.dtype), invstd.detach().reciprocal().to(data.dtype)
+    return out, mean.detach().to(dtype=data.dtype), invstd.detach().reciprocal().to(dtype=data.dtype)
 
 
 def _normalized_groups(

@@ -93,7 +93,7 @@ def _over_all_members(
     """Normalize over all members' data; differentiable, the sums over the members too."""
     check_channels(data, gamma, beta, moving_mean, moving_var)
     # The parameters of 16-bit data are float32; so are the sums.
-    wide = data.to(gamma.dtype)
+    wide = data.to(dtype=gamma.dtype)
     axes = (0, *range(2, data.dim()))
     along = (-1, *(1,) * (data.dim() - 2))
     # Members may have batches of different sizes: their counts are summed with the values, in one message.
@@ -108,7 +108,7 @@ def _over_all_members(
     scale = (variance + eps).rsqrt()
     if not fix_gamma:
         scale = scale * gamma
-    out = (centered * scale.view(along) + beta.view(along)).to(data.dtype)
+    out = (centered * scale.view(along) + beta.view(along)).to(dtype=data.dtype)
     mean, variance = mean.detach(), variance.detach()
     return out, mean, variance, mean.lerp(moving_mean, momentum), variance.lerp(moving_var, momentum)
 

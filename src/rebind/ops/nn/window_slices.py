@@ -148,7 +148,7 @@ class _ToLargest(torch.autograd.Function):
         found, free = torch.zeros_like(out), torch.ones_like(out)
         *given, last = _elements(grad, kernel, stride, out.shape[2:])
         for element, each in zip(_elements(data, kernel, stride, out.shape[2:]), given, strict=False):
-            hit = (element == out).to(out.dtype) * free
+            hit = (element == out).to(dtype=out.dtype) * free
             found, free = found + hit * each, free - hit
         return found + free * last, None, None, None, None
 

@@ -52,7 +52,7 @@ def to_levels(data: Tensor, scale: Tensor | float, dtype: torch.dtype) -> Tensor
     low, high = _BOUNDS[dtype]
     held = (data.detach() * scale).round_().clamp_(low, high)
     # PyTorch takes real numbers to uint8 one by one, and these two steps together a third of the time.
-    return (held.to(torch.int16) if dtype is torch.uint8 else held).to(dtype).reshape(data.shape)
+    return (held.to(dtype=torch.int16) if dtype is torch.uint8 else held).to(dtype=dtype).reshape(data.shape)
 
 
 def other_sign(levels: Tensor) -> Tensor:

@@ -33,12 +33,12 @@ def linear(data: Tensor, weight: Tensor) -> Tensor:
     if data.is_meta or not rows * columns * weight.shape[0]:
         return data.new_zeros((rows, weight.shape[0]), dtype=torch.int32)
     if columns == 1:  # torch 2.13's product of int8 is wrong there
-        return data.to(torch.int32) * weight.to(torch.int32).t()
+        return data.to(dtype=torch.int32) * weight.to(dtype=torch.int32).t()
     # cuBLAS's product of int8 has these limits.
     fits = rows > 16 and not columns % 8 and not weight.shape[0] % 8
     if not (data.device.type == "cpu" or (data.is_cuda and fits)):
         # float64 holds every sum of such products exactly, up to 2**53.
-        return (data.double() @ weight.double().t()).to(torch.int32)
+        return (data.double() @ weight.double().t()).to(dtype=torch.int32)
     if data.dtype is torch.int8:
         return torch._int_mm(data.contiguous(), weight.contiguous().t())
     return torch._int_mm(other_sign(data).contiguous(), weight.contiguous().t()).add_(
@@ -73,21 +73,21 @@ def convolution(
         # The shape is all that a meta run is for.
         kind = torch.float32 if data.is_meta else torch.float64
         out = convolve(data.to(kind), weight.to(kind), *rest, groups)
-        return out.to(torch.int32) if data.is_meta else out.round_().to(torch.int32)
+        return out.to(dtype=torch.int32) if data.is_meta else out.round_().to(dtype=torch.int32)
     # As many channels as cannot sum up to more than `_EXACT`, even if every product is the largest.
     at_once = max(_EXACT // (prod(weight.shape[2:]) * _LARGEST[data.dtype] * 128), 1)
     each = weight.shape[1]
     with torch.backends.nnpack.flags(enabled=False):
         if each <= at_once:
-            return convolve(data.float(), weight.float(), *rest, groups).to(torch.int32)
+            return convolve(data.float(), weight.float(), *rest, groups).to(dtype=torch.int32)
         if prod(weight.shape[2:]) * _LARGEST[data.dtype] * 128 > _EXACT:  # a window of 514 elements or more
-            return convolve(data.double(), weight.double(), *rest, groups).to(torch.int32)
+            return convolve(data.double(), weight.double(), *rest, groups).to(dtype=torch.int32)
         grouped = data.unflatten(1, (groups, each))  # (N, groups, C / groups, ...)
         total: Tensor | None = None
         for first in range(0, each, at_once):
             channels = slice(first, first + at_once)
             some = grouped[:, :, channels].flatten(1, 2).float()
-            out = convolve(some, weight[:, channels].float(), *rest, groups).to(torch.int32)
+            out = convolve(some, weight[:, channels].float(), *rest, groups).to(dtype=torch.int32)
             total = out if total is None else total.add_(out)
     assert total is not None
     return total
@@ -115,4 +115,4 @@ def bias_levels(
     # What the products leave of an int32.
     limit = max(2**31 - 1 - terms * _LARGEST[data.dtype] * 128, 0)
     # float64, as float32 has no number next to 2**31.
-    return (bias.float() * factor).double().clamp_(-limit, limit).to(torch.int32)
+    return (bias.float() * factor).double().clamp_(-limit, limit).to(dtype=torch.int32)

@@ -87,7 +87,7 @@ def calibrate_entropy(
     divergences = torch.cat(found)
     divergence = divergences.amin(0, keepdim=True).clamp_(min=0.0)
     # The first of equals; what is 0 may come out as 1e-16.
-    best = (divergences <= divergence + 1e-12).to(torch.uint8).argmax(0, keepdim=True)
+    best = (divergences <= divergence + 1e-12).to(dtype=torch.uint8).argmax(0, keepdim=True)
     threshold = hist_edges.detach()[middle + least + 1 + best]
     return threshold.float(), divergence.float()
 
@@ -108,7 +108,7 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     width, start = 2 * reach + 1, middle - reach
     # With a 0 in front, ``running[b] - running[a]`` is the sum of the bins from a up to but not including b.
     running = F.pad(counts.cumsum(0), (1, 0))
-    filled = F.pad((counts != 0).to(counts.dtype).cumsum(0), (1, 0))
+    filled = F.pad((counts != 0).to(dtype=counts.dtype).cumsum(0), (1, 0))
     left, right = counts[start], counts[middle + reach]
     left_total = running[start + 1]  # with all that lies below
     right_total = running[-1] - running[middle + reach]
@@ -123,11 +123,11 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
     sums[:, :1] += left_total - left
     sums[:, -1:] += right_total - right
     held[:, :1] -= left
-    spread[:, :1] -= (left != 0).to(spread.dtype)
-    occupied[:, :1] += ((left == 0) & (left_total != 0)).to(occupied.dtype)
-    occupied[:, -1:] += ((right == 0) & (right_total != 0)).to(occupied.dtype)
+    spread[:, :1] -= (left != 0).to(dtype=spread.dtype)
+    occupied[:, :1] += ((left == 0) & (left_total != 0)).to(dtype=occupied.dtype)
+    occupied[:, -1:] += ((right == 0) & (right_total != 0)).to(dtype=occupied.dtype)
     candidate = held / spread.clamp(min=1.0)
-    there = (candidate != 0).to(occupied.dtype)
+    there = (candidate != 0).to(dtype=occupied.dtype)
 
     # Both distributions are smoothed, so that no bin is empty: the logarithm of the candidate must exist everywhere.
     taken = _taken(occupied.sum(1, keepdim=True), width)

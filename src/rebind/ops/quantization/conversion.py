@@ -207,7 +207,7 @@ def quantize_asym(
     # From the upper end: the greatest number is level 255, the least 0 but for rounding.
     shift = torch.where(scale > 0, LEVELS[torch.uint8] - high * scale, 0.0)
     levels = (data.detach() * scale).add_(shift + 0.5).floor_().clamp_(0.0, 255.0)
-    return levels.to(torch.uint8).reshape(data.shape), scale, shift
+    return levels.to(dtype=torch.uint8).reshape(data.shape), scale, shift
 
 
 @quantize_asym.half_known

@@ -178,7 +178,7 @@ def quantized_elemwise_add(
     reach = left + right
     level = reach.double() / INT32_LEVELS  # float32 has 24 bits, the result 31
     total = lhs * per_level(of_left.double(), level) + rhs * per_level(of_right.double(), level)
-    return total.round_().clamp_(-(2**31), 2**31 - 1).to(torch.int32), -reach, reach
+    return total.round_().clamp_(-(2**31), 2**31 - 1).to(dtype=torch.int32), -reach, reach
 
 
 @quantized_elemwise_add.fill_types
@@ -241,7 +241,7 @@ def quantized_elemwise_mul(
     tensor([10000], dtype=torch.int32)
     """
     lhs, rhs, left, right = _two(lhs, rhs, ends)
-    product = lhs.to(torch.int32) * rhs
+    product = lhs.to(dtype=torch.int32) * rhs
     level = (left / FINE[lhs.dtype]) * (right / FINE[rhs.dtype])
     if enable_float_output:
         return product * level
@@ -249,7 +249,7 @@ def quantized_elemwise_mul(
         low, high = calibrated(min_calib_range, max_calib_range, left)
         own = torch.maximum(low.abs(), high.abs()) / FINE[torch.int8]
         levels = (product * per_level(level, own)).trunc_().clamp_(-128.0, 127.0)
-        return levels.to(torch.int8), low, high
+        return levels.to(dtype=torch.int8), low, high
     # The products are exact; the range is what the whole int32 would represent, as for sums of products.
     reach = (left / LEVELS[lhs.dtype]) * (right / LEVELS[rhs.dtype]) * INT32_LEVELS
     return product, -reach, reach

@@ -179,7 +179,7 @@ def _as_sums(
     reach = (of_data / LEVELS[levels.dtype]) * (of_weight / LEVELS[torch.int8]) * INT32_LEVELS
     # float64, as float32 has no number next to 2**31.
     sums = (data.detach().double() * per_level(torch.ones_like(unit), unit)).round_()
-    return sums.clamp_(-(2.0**31), 2.0**31 - 1).to(torch.int32), -reach, reach
+    return sums.clamp_(-(2.0**31), 2.0**31 - 1).to(dtype=torch.int32), -reach, reach
 
 
 #: What a quantized layer without a calibrated range gives.

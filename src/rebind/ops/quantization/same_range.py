@@ -141,7 +141,7 @@ def quantized_pooling(
     out = pooling.pooling.kernels.function(data.float(), pool_type=pool_type, **settings)
     if pool_type == "avg":
         out = out.round_()
-    return out.to(data.dtype), *_same_range(min_data, max_data)
+    return out.to(dtype=data.dtype), *_same_range(min_data, max_data)
 
 
 def _greatest(

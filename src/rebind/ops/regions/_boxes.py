@@ -45,7 +45,7 @@ def boxes_of(rois: Tensor, images: int) -> tuple[Tensor, Tensor, Tensor]:
             [0., 0., 0., 0.]]))
     """
     # Boxes get no gradient, as in MXNet, and half precision cannot tell pixels of large images apart.
-    rois = rois.detach().to(torch.promote_types(rois.dtype, torch.float32))
+    rois = rois.detach().to(dtype=torch.promote_types(rois.dtype, torch.float32))
     index, box = rois[:, 0], rois[:, 1:]
     # What is no number, or no number of pixels, would become an index far outside of memory.
     inside = (index > -1) & (index < images) & (box.abs() < _FAR).all(1)
@@ -194,9 +194,9 @@ def _ranges(counts: Tensor, *ranges: tuple[Tensor, int]) -> list[Tensor]:
 
 def _sums_of_products(data: Tensor, image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     # The weights of a box are at the index of its image; elsewhere they are 0, so that one product serves all images.
-    chosen = (image.unsqueeze(1) == torch.arange(len(data), device=data.device)).to(data.dtype)
+    chosen = (image.unsqueeze(1) == torch.arange(len(data), device=data.device)).to(dtype=data.dtype)
     # Letters: r box, h and w bin, n image, c channel, y and x pixel.
-    rows, columns = rows.to(data.dtype), columns.to(data.dtype)
+    rows, columns = rows.to(dtype=data.dtype), columns.to(dtype=data.dtype)
     if data.ndim == 6:
         # With maps of their own for each bin, h and w stay through the sums.
         by_rows = torch.einsum("rhny,nchwyx->hrwcx", rows.unsqueeze(2) * chosen[:, None, :, None], data)

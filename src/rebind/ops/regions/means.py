@@ -71,7 +71,7 @@ def _sample_taps(
     position = low + (number + 0.5) * bin_size / points_or_one
     # A point up to a pixel outside of the map still reads its border, one beyond adds nothing.
     counted = (position >= -1) & (position <= last + 1) & (number < points)
-    index, weight = taps(torch.minimum(position, last.to(position.dtype)), longest, dim=1)
+    index, weight = taps(torch.minimum(position, last.to(dtype=position.dtype)), longest, dim=1)
     weight = torch.where(counted.unsqueeze(1), weight / points_or_one, 0.0)
     return torch.minimum(index, last).flatten(0, 1), weight.flatten(0, 1)
 

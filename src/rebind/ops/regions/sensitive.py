@@ -205,7 +205,9 @@ def deformable_psroi_pooling(
         if len(trans) != len(rois):
             raise ShapeError(f"trans must have a row for each of the {len(rois)} boxes; got {len(trans)}")
         classes = trans.shape[1] // 2  # x and y for each
-        shifts = _shifts(trans.to(x.dtype), pooled_size, parts) * trans_std * extent.view(-1, 1, 2, 1, 1)
+        shifts = (
+            _shifts(trans.to(dtype=x.dtype), pooled_size, parts) * trans_std * extent.view(-1, 1, 2, 1, 1)
+        )
         x, y = x + shifts[:, :, 0], y + shifts[:, :, 1]
     x, y = _bin_points(x, y, extent / (pooled_size * sample_per_part), pooled_size, sample_per_part)
     counted = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)

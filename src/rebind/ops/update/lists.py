@@ -50,7 +50,7 @@ def single(number: Number) -> Number:
     0.9990000128746033
     """
     if isinstance(number, Tensor):
-        return number.to(torch.float32).to(number.dtype)
+        return number.to(dtype=torch.float32).to(dtype=number.dtype)
     scaled = _SPLITTER * number  # arithmetic, for a compiler follows no call of NumPy
     return scaled - (scaled - number)
 
