@@ -11,8 +11,9 @@ from ..ops import Operator, find
 from ..ops.python_operators import PYTHON_OPERATORS, BinaryMethods, BinaryNames
 from ..params import Params
 from .base import Array, ArrayBase, Scalar
+from .callers import invoke_by_name
 from .forms import Form
-from .invoke import invoke, invoke_by_name
+from .invoke import invoke
 from .reading import array_like
 
 __all__ = ["BINARY", "Arithmetic", "BinaryOperators", "Operand", "combine"]

@@ -17,7 +17,7 @@ from ..ops import find
 from ..ops.frontend import split_parameters
 from ..shapes import as_shape, normalize_axis
 from .base import wrap
-from .invoke import invoke_by_name
+from .callers import invoke_by_name
 from .mode import mode
 from .ndarray import NDArray, array, call
 from .storage import DenseStorage, Storage, storage_kind

@@ -10,7 +10,7 @@ from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..ops import find
 from ..ops.random_frontend import Front, Reader, zipfian
-from .invoke import Translated, make_caller
+from .callers import Translated, make_caller
 from .mode import mode
 from .ndarray import NDArray, array, call
 

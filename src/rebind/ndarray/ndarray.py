@@ -16,9 +16,10 @@ from ..dtypes import DTypeLike
 from ..errors import ArgumentError, DeviceError, ShapeError
 from .arithmetic import BINARY, Arithmetic, BinaryOperators, combine
 from .base import ArrayBase, wrap, wrap_tensor
+from .callers import invoke_by_name
 from .conversion import Conversions
 from .gradients import Gradients
-from .invoke import call, invoke, invoke_by_name
+from .invoke import call, invoke
 from .methods import OperatorMethods
 from .mode import mode
 from .numpy_like import NumPyLike

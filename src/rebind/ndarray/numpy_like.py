@@ -14,8 +14,8 @@ from ..dtypes import DTypeLike
 from ..errors import MXNetError, ShapeError
 from .arithmetic import BINARY, Operand, combine
 from .base import Array, ArrayBase, wrap_tensor
+from .callers import invoke_by_name
 from .history import opaque_step
-from .invoke import invoke_by_name
 from .mode import mode
 from .reading import array_like
 

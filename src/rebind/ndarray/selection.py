@@ -17,9 +17,10 @@ from ..ops.frontend import split_parameters
 from ..ops.reshape import reshape_target
 from . import indexing
 from .base import ArrayBase
+from .callers import invoke_by_name
 from .history import opaque_step, remember
 from .indexing import Bounds, Key, TorchKey
-from .invoke import call, invoke_by_name
+from .invoke import call
 from .mode import mode
 from .reading import read_numbers
 from .whole_numbers import wrap_recorded

@@ -70,7 +70,7 @@ class OneWeight(Form):
             if declaration.check_arrays is not None:
                 declaration.check_arrays(named)
             # Written in place: torch forbids that on leaves that want a gradient, unless they are detached.
-            detached = [array.detach() for array in arrays]
+            detached = [array.detach() if array.requires_grad else array for array in arrays]
             result = self.apply([[array] for array in detached[:count]], detached[count:], settings)
             # None: the rule wrote over the weight itself.
             return detached[0] if result is None else result[0]
@@ -122,7 +122,7 @@ class SeveralWeights(Form):
 
         def over(*data: Tensor, **settings: int) -> Result:
             self.check_several(data, settings[number])
-            detached = [array.detach() for array in data]
+            detached = [array.detach() if array.requires_grad else array for array in data]
             end = len(data) - len(trailing)
             # Arrays are interleaved by weight; a rule takes a list of each kind, as torch's foreach kernels do.
             columns = [detached[start:end:width] for start in range(width)]
