@@ -6,7 +6,9 @@ import functools
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import torch
 
+from ..grad_mode import inference_mode
 from ..ops import Operator, find
 from ..ops.python_operators import PYTHON_OPERATORS, BinaryMethods, BinaryNames
 from ..params import Params
@@ -60,7 +62,15 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
         return NotImplemented
     # Parsed already: operators take a number as a float.
     if number.__class__ is float or (number.__class__ is int and -_EXACT < number < _EXACT):
-        result = _form(op).run((array_,), {"scalar": float(number)})
+        value = float(number)
+        scalar: float | torch.Tensor | None = value
+        tensor = array_.storage.tensor
+        if tensor is not None and op in _TAKE_ARRAYS:
+            key = value or str(value), tensor.dtype  # zeros have signs
+            scalar = _numbers.get(key)
+            if scalar is None:
+                scalar = _note_number(*key)
+        result = _form(op).run((array_,), {"scalar": scalar})
         if result is not None:
             return result
     # An array of NumPy's becomes one of ours, in the type of the other operand; a single number stays a number.
@@ -73,6 +83,36 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     if not isinstance(number, (int, float, np.number, np.bool_)):
         return NotImplemented
     return invoke(op, (array_,), op.parse({"scalar": number}))
+
+
+#: Operators that take an array without axes for a number, and give the same.
+_TAKE_ARRAYS = {
+    *(find(f"_{name}_scalar") for name in ("plus", "minus", "rminus", "mul", "div", "rdiv")),
+    *(BINARY[name].scalar for name in ("eq", "ne", "gt", "ge", "lt", "le")),
+}
+#: Of other types a number that is rounded to the type may be another one.
+_EXACT_TYPES = frozenset((torch.float32, torch.float64))
+#: Numbers as arrays without axes, by value and type; None for what was used once. Bounded, as programs count.
+_numbers: dict[tuple[float | str, torch.dtype], torch.Tensor | None] = {}
+_MOST_NUMBERS = 1024
+
+
+def _note_number(number: float | str, dtype: torch.dtype) -> float | torch.Tensor:
+    """Return a number as an array if it came before; note that it has come.
+
+    torch makes an array of each number that it is given, which takes it longer than to multiply a small array by it.
+    """
+    value, key = float(number), (number, dtype)
+    if dtype not in _EXACT_TYPES:
+        return value
+    if key not in _numbers:
+        if len(_numbers) == _MOST_NUMBERS:
+            _numbers.clear()
+        _numbers[key] = None
+        return value
+    with inference_mode(False):  # for every mode
+        made = _numbers[key] = torch.tensor(value, dtype=dtype, device="cpu")
+    return made
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import torch
 from torch import Tensor
@@ -81,8 +81,11 @@ def _hypot_number(data: Tensor, number: float) -> Tensor:
     return _hypot(data, torch.full((), number, dtype=data.dtype, device=data.device))
 
 
-def _reversed_divide(data: Tensor, number: float) -> Tensor:
-    return number / data if data.is_floating_point() else _divide(torch.full_like(data, number), data)
+def _reversed_divide(data: Tensor, number: Tensor | float) -> Tensor:
+    if not data.is_floating_point():
+        return _divide(torch.full_like(data, cast(int, number)), data)  # an array only beside floats
+    # Of ``number / data`` torch makes ``data.reciprocal() * number``, which is rounded twice.
+    return torch.div(number if isinstance(number, Tensor) else torch.tensor(number, dtype=data.dtype), data)
 
 
 def _reversed_mod(data: Tensor, number: float) -> Tensor:
@@ -93,7 +96,7 @@ def _same_type(test: Test) -> Predicate:
     """Return a comparison whose answers are 1 and 0 in the type of its first operand."""
 
     def compare(lhs: Tensor, rhs: Tensor | float) -> Tensor:
-        if isinstance(rhs, Tensor) and rhs.shape != lhs.shape:
+        if isinstance(rhs, Tensor) and rhs.dim() and rhs.shape != lhs.shape:
             out = lhs.new_empty(torch.broadcast_shapes(lhs.shape, rhs.shape))
         else:
             out = torch.empty_like(lhs)
