@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import operator
 import statistics
 import sys
 import time
@@ -22,6 +23,8 @@ import torch.nn.functional as F
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
+
+import rebind as mx
 
 from .command import Names, set_threads, wide
 from .report import describe_machine
@@ -47,10 +50,13 @@ class Row:
     sized: dict[str, tuple[int, int]] = field(
         default_factory=dict
     )  # parameters that are sizes: of which input, axis
+    call: Callable[..., Any] | None = None  # of arrays; `operator` is its text then
 
     @property
     def name(self) -> str:
         """The call as text."""
+        if self.call is not None:
+            return self.operator
         return f"{self.operator}({', '.join(f'{key}={value}' for key, value in self.parameters.items())})"
 
     def tensors(self, size: str) -> list[Tensor]:
@@ -293,7 +299,57 @@ def _products_and_draws() -> list[Row]:
     ]
 
 
-ROWS = [*_unary(), *_binary(), *_reductions(), *_shapes(), *_indexing(), *_layers(), *_products_and_draws()]
+def _python() -> list[Row]:
+    """Calls as programs write them: Python's operators, brackets, arrays by name, results into arrays."""
+    nd = mx.nd
+    layer = (2, 3), (4, 3), (4,)
+    large_layer = (256, 1024), (512, 1024), (512,)
+
+    def row(
+        text: str, call: Callable[..., Any], peer: Callable[..., Any], small: Shapes, large: Shapes
+    ) -> Row:
+        return Row("python", text, peer, small, large, call=call)
+
+    return [
+        row("x + y", operator.add, operator.add, _two(VECTOR), _two(MATRIX)),
+        row("x * 2.0", lambda x: x * 2.0, lambda x: x * 2.0, VECTOR, MATRIX),
+        row("x - 1", lambda x: x - 1, lambda x: x - 1, VECTOR, MATRIX),
+        row("1 / x", lambda x: 1 / x, lambda x: 1 / x, VECTOR, MATRIX),
+        row("x > 0", lambda x: x > 0, lambda x: (x > 0).to(x.dtype), VECTOR, MATRIX),
+        row("x += y", operator.iadd, operator.iadd, _two(VECTOR), _two(MATRIX)),
+        row("x *= 1", lambda x: operator.imul(x, 1), lambda x: operator.imul(x, 1), VECTOR, MATRIX),
+        row("x[:] = y", _set_all, _set_all, _two(VECTOR), _two(MATRIX)),
+        row("x[:] = 1", lambda x: _set_all(x, 1), lambda x: x.fill_(1), VECTOR, MATRIX),
+        row("x[0]", lambda x: x[0], lambda x: x[0], VECTOR, MATRIX),
+        row("x[0:1]", lambda x: x[0:1], lambda x: x[0:1], VECTOR, MATRIX),
+        row("x.copy()", lambda x: x.copy(), torch.clone, VECTOR, MATRIX),
+        row("x.sum(axis=1)", lambda x: x.sum(axis=1), lambda x: x.sum(1), VECTOR, MATRIX),
+        row("x.reshape((-1, 1))", lambda x: x.reshape((-1, 1)), lambda x: x.reshape(-1, 1), VECTOR, MATRIX),
+        row("x.T", lambda x: x.T, lambda x: x.t().contiguous(), VECTOR, MATRIX),
+        row(
+            "FullyConnected(data=x, weight=w, bias=b, num_hidden=...)",
+            lambda x, w, b: nd.FullyConnected(data=x, weight=w, bias=b, num_hidden=w.shape[0]), F.linear,
+            layer, large_layer,
+        ),
+        row(
+            "elemwise_add(x, y, out=x)", lambda x, y: nd.elemwise_add(x, y, out=x),
+            lambda x, y: torch.add(x, y, out=x), _two(VECTOR), _two(MATRIX),
+        ),
+        row(
+            "sgd_update(x, y, lr=0.0, out=x)", lambda x, y: nd.sgd_update(x, y, lr=0.0, out=x),
+            lambda x, y: x.add_(y, alpha=-0.0), _two(VECTOR), _two(MATRIX),
+        ),
+    ]  # fmt: skip
+
+
+def _set_all(x: Any, value: Any) -> Any:
+    x[:] = value
+    return x
+
+
+ROWS = [
+    *_unary(), *_binary(), *_reductions(), *_shapes(), *_indexing(), *_layers(), *_products_and_draws(), *_python(),
+]  # fmt: skip
 
 
 # ---- calls ---------------------------------------------------------------------------------------------------
@@ -301,10 +357,11 @@ ROWS = [*_unary(), *_binary(), *_reductions(), *_shapes(), *_indexing(), *_layer
 
 def calls(row: Row, size: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """Return the call through `mx.nd` and that of PyTorch, on arrays that are made here."""
-    import rebind as mx
-
     tensors, peer = row.tensors(size), row.peer
     arrays = [mx.nd.NDArray(tensor) for tensor in tensors]
+    if (call := row.call) is not None:
+        copies = [tensor.clone() for tensor in tensors]  # what is written is each engine's own
+        return lambda: call(*arrays), lambda: peer(*copies)
     function = getattr(mx.nd._internal, row.operator)
     sizes = {name: tensors[index].shape[axis] for name, (index, axis) in row.sized.items()}
     parameters = {**row.parameters, **sizes}

@@ -6,7 +6,6 @@ import operator
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from torch import fx
 
@@ -14,7 +13,7 @@ from ..draws import derive
 from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
 from ..graph.passes import optimize
-from ..ops.spec import Function, with_gradient
+from ..ops.spec import Function, with_gradient, without_defaults
 from .control_flow import ControlFlow, Kernels
 from .losses import Loss, gradient_of
 from .overwrite import overwriting_kernels
@@ -122,13 +121,13 @@ class CodeWriter:
         if self.target.spans_devices:
             inputs = [self.code.call_method("to", (value, device)) for value in inputs]
         arguments = _all_inputs(node, inputs)
-        keywords: dict[str, Any] = {
-            **op.signature.keywords(node.params),
-            **op.signature.mode_keywords(self.target.training, self._source_for(node), device),
-        }
+        kernel, keywords = self._kernel(node), op.signature.keywords(node.params)
+        if kernel is op.kernels.function:  # others give them to a gradient's rule, too
+            keywords = without_defaults(kernel, keywords)
+        modes = op.signature.mode_keywords(self.target.training, self._source_for(node), device)
         if node in self.loss_nodes:
             self.loss_inputs[node] = arguments
-        result = self.code.call_function(self._kernel(node), arguments, keywords)
+        result = self.code.call_function(kernel, arguments, {**keywords, **modes})
         # This is how errors, monitors and profilers know the node of a step.
         result.meta["node"] = node
         count = len(op.record.output_names(node.params))

@@ -70,33 +70,34 @@ def make_caller(op: Operator, called_as: str, translate: Translate | None = None
         nonlocal count
         if count < 0:
             count = sys.maxsize if op.signature.variadic else len(op.signature.inputs)
-        # What `_Given` has, without making one: every step counts here, where most calls give arrays by position.
+        # Every step counts here, where most calls give arrays by position.
         arrays: Sequence[Any] = args
-        values: tuple[Any, ...] = ()
         out = None
-        key: Hashable = len(args)
-        if len(args) > count:
-            arrays, values = args[:count], args[count:]
-        if kwargs:
-            values = (*values, *kwargs.values())
-        if values:
-            key = (len(args), *kwargs, *values, *map(type, values))
-        try:
-            form = forms.get(key)
-            if form is None and kwargs:
-                key, arrays, _, out, values = _Given.of(args, kwargs, count)
-                form = forms.get(key)
-        except TypeError:  # a list among the parameters, which is no key
-            form = None
-        if form is not None and (form.exactly is None or form.exactly.are(values)):
+        if kwargs or len(args) > count:
+            values = (*args[count:], *kwargs.values())
+            key: Hashable = (len(args), *kwargs, *values, *map(type, values))
+            arrays = args[:count]
             try:
+                form = forms.get(key)
+                if form is None and kwargs:
+                    key, arrays, _, out, values = _Given.of(args, kwargs, count)
+                    form = forms.get(key)
+            except TypeError:  # a list among the parameters, which is no key
+                form = None
+            if form is not None:
                 if form.order is not None:
                     arrays = [arrays[place] for place in form.order]
+                if form.exactly is not None and not form.exactly.are(values):
+                    form = None
+        else:
+            form = forms.get(len(args))
+        if form is not None:
+            try:
                 result = form.run(arrays) if out is None else form.run_into(arrays, out)
-                if result is None and all([isinstance(each, ArrayBase) for each in arrays]):
-                    result = invoke(form.op, (*arrays, *form.absent), form.p, out, form.device)
                 if result is not None:
                     return result
+                if all([isinstance(each, ArrayBase) for each in arrays]):
+                    return invoke(form.op, (*arrays, *form.absent), form.p, out, form.device)
             except MXNetError as error:
                 error.locate(op.name, called_as=called_as)
                 raise

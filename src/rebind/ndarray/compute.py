@@ -22,7 +22,9 @@ from .base import ArrayBase
 from .mode import mode
 from .whole_numbers import Results, compute_exactly
 
-__all__ = ["compute", "device_of", "raise_explained", "unaliased", "unaliased_single", "with_modes"]
+__all__ = [
+    "compute", "device_of", "raise_explained", "take_states", "unaliased", "unaliased_single", "with_modes",
+]  # fmt: skip
 
 
 def compute(
@@ -89,13 +91,7 @@ def compute(
         if not isinstance(result, tuple):
             return [unaliased_single(result, tensors, recording)], device
         if op.returned_aux:
-            # New auxiliary states come after the outputs: functions of operators write nothing in place.
-            count = len(op.returned_aux)
-            result, new_aux = result[:-count], result[-count:]
-            for array, value in zip(arrays[-count:], new_aux, strict=True):
-                if array is not None and value is not None:
-                    array.write_unrecorded(value)
-            _fill_constants(op, arrays, p)
+            result = take_states(op, p, arrays, result)
         return [unaliased(value, tensors) for value in result[: op.record.visible_outputs(p)]], device
     except (RuntimeError, IndexError) as error:
         raise_explained(error, op, tensors, p)
@@ -110,6 +106,21 @@ def raise_explained(error: Exception, op: Operator, tensors: Sequence[Tensor | N
     if found is error:  # that of a custom operator, with the user's own error as its cause
         raise error
     raise found from None
+
+
+def take_states(
+    op: Operator, p: Params, arrays: Sequence[ArrayBase | None], result: tuple[Tensor, ...]
+) -> tuple[Tensor, ...]:
+    """Write the new auxiliary states of a result into theirs; return what is before them, the outputs.
+
+    Functions of operators write nothing in place.
+    """
+    count = len(op.returned_aux)
+    for array, value in zip(arrays[-count:], result[-count:], strict=True):
+        if array is not None and value is not None:
+            array.write_unrecorded(value)
+    _fill_constants(op, arrays, p)
+    return result[:-count]
 
 
 def _fill_constants(op: Operator, arrays: Sequence[ArrayBase | None], p: Params) -> None:

@@ -17,10 +17,11 @@ from ..device import Device
 from ..grad_mode import is_grad_enabled, set_grad_enabled
 from ..memo import Exactly
 from ..ops import Operator
+from ..ops.spec import without_defaults
 from ..params import Params
 from ..precision import active_rules
 from .base import ArrayBase, wrap_tensor
-from .compute import device_of, raise_explained, unaliased, unaliased_single, with_modes
+from .compute import compute, device_of, raise_explained, take_states, unaliased, unaliased_single, with_modes
 from .mode import mode
 from .storage import DenseStorage
 
@@ -53,7 +54,7 @@ class Form:
     """
 
     __slots__ = (
-        "_array_class", "_has_states", "_kernels_over", "_keywords", "_modes", "_placed", "_types",
+        "_array_class", "_kernels_over", "_keywords", "_modes", "_owns_output", "_placed", "_types",
         "absent", "device", "exactly", "op", "order", "p",
     )  # fmt: skip
 
@@ -72,9 +73,9 @@ class Form:
         self.order = None if order is None or [*order] == [*range(len(order))] else tuple(order)
         self.absent = (None,) * absent
         self.exactly = exactly
-        self._keywords = op.signature.keywords(p)
+        self._keywords = without_defaults(op.kernels.function, op.signature.keywords(p))
         self._modes = op.signature.modes
-        self._has_states = bool(op.returned_aux)
+        self._owns_output = op.kernels.owns_output
         self._array_class = DenseStorage.array_class
         #: Types of arrays that are not all one, and that the operator takes.
         self._types: set[tuple[torch.dtype, ...]] = set()
@@ -83,12 +84,7 @@ class Form:
         #: The kernel that writes over inputs, by which of them the result is to be.
         self._kernels_over: dict[tuple[bool, ...], Callable[..., Any] | None] = {}
 
-    def run(
-        self,
-        arrays: Sequence[Any],
-        changed: Mapping[str, object] | None = None,
-        over: Callable[..., Any] | None = None,
-    ) -> Any:
+    def run(self, arrays: Sequence[Any], changed: Mapping[str, object] | None = None) -> Any:
         """Return what the operator computes from arrays, an array or a list; None where the plain case is not given.
 
         Parameters
@@ -97,15 +93,13 @@ class Form:
             What was given for arrays; the plain case is dense arrays, outside of records.
         changed
             Parameters, parsed, that go over those of the form.
-        over
-            A kernel that writes over the arrays, to be run instead; it returns what is not wrapped, and not None.
         """
-        if mode.recording or self._has_states or active_rules() is not None:
+        if mode.recording or active_rules() is not None:
             return None
         # From here on every step counts: most calls of nd.X come through here.
         array_class, device = self._array_class, self.device
         tensors: list[Tensor] = []
-        dtype, are_mixed = None, False
+        dtype = None
         array: ArrayBase
         for array in arrays:
             if array.__class__ is not array_class or (tensor := array.storage.tensor) is None:
@@ -114,10 +108,8 @@ class Form:
                 dtype = tensor.dtype
                 device = device or array.device
             elif tensor.dtype is not dtype:
-                are_mixed = True
+                self._check_types(arrays)
             tensors.append(tensor)
-        if are_mixed:
-            self._check_types(tensors)
         keywords = self._keywords if changed is None else {**self._keywords, **changed}
         device = device or device_of(self.p)
         if self._modes:
@@ -132,16 +124,18 @@ class Form:
         if before:
             set_grad_enabled(False)
         try:
-            function = over or self.op.kernels.function
+            function = self.op.kernels.function
             result = function(*tensors, **keywords) if keywords else function(*tensors)
-            if over is not None:
-                return result
             # The class first: isinstance() takes three times as long, as it asks a tensor for its class as well.
             if result.__class__ is Tensor or not isinstance(result, tuple):
-                aliased, place = result._is_view(), result.data_ptr()
-                for tensor in tensors:
-                    aliased = aliased or tensor.data_ptr() == place
+                aliased = result._is_view()
+                if not self._owns_output:
+                    place = result.data_ptr()
+                    for tensor in tensors:
+                        aliased = aliased or tensor.data_ptr() == place
                 return wrap_tensor(unaliased_single(result, tensors, False) if aliased else result, device)
+            if self.op.returned_aux:
+                result = take_states(self.op, self.p, (*arrays, *self.absent), result)
             made: list[ArrayBase] = [
                 wrap_tensor(unaliased(value, tensors), device)
                 for value in result[: self.op.record.visible_outputs(self.p)]
@@ -153,10 +147,10 @@ class Form:
             if before:
                 set_grad_enabled(True)
 
-    def _check_types(self, tensors: Sequence[Tensor]) -> None:
-        types = tuple([tensor.dtype for tensor in tensors])
+    def _check_types(self, arrays: Sequence[ArrayBase]) -> None:
+        types = tuple([array.storage.dtype for array in arrays])
         if types not in self._types:
-            self.op.check_types(tensors, self.p)
+            self.op.check_types([array.storage.tensor for array in arrays], self.p)
             self._types.add(types)
 
     def run_into(self, arrays: Sequence[Any], out: ArrayBase) -> ArrayBase | None:
@@ -177,7 +171,8 @@ class Form:
             kernel = self._kernels_over[which]
             if kernel is not None:
                 out.begin_write(recorded=False)
-                return None if self.run(arrays, over=kernel) is None else out
+                compute(self.op, (*arrays, *self.absent), self.p, self.device, False, kernel)
+                return out
         result = self.run(arrays)
         if not isinstance(result, ArrayBase) or result.storage.shape != out.storage.shape:
             return None

@@ -96,6 +96,10 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
         >>> x.asnumpy().tolist()
         [1.0, 1.0]
         """
+        tensor = self.storage.tensor
+        if tensor is not None and not mode.recording and not tensor.requires_grad:
+            in_order = tensor.contiguous()
+            return wrap_tensor(tensor.clone() if in_order is tensor else in_order, self.device)
         if self._is_for_storage():
             return wrap(self.storage.copy(), self.device)
         return invoke_by_name("_copy", self)

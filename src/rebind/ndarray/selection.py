@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator as python_operator
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .. import shapes
 from ..errors import ArgumentError, ShapeError
+from ..grad_mode import grad_mode
 from ..ops import find
 from ..ops.frontend import split_parameters
 from ..ops.reshape import reshape_target
@@ -90,6 +91,9 @@ class Selections(ArrayBase):
         if self.storage.tensor is None:
             self._set_non_dense(key, value)
             return
+        if isinstance(key, slice) and key == slice(None) and self._is_like(value):
+            self.write(value)  # all of it, from memory elsewhere: nothing of the rest need be asked
+            return
         where = indexing.torch_key(key, self.storage.device)
         # The common case, without making a tensor of the number.
         if isinstance(value, (bool, int, float)):
@@ -99,7 +103,7 @@ class Selections(ArrayBase):
         recorded = mode.recording and source.requires_grad
         # After the value was read: it may be computed from this very array.
         target = self.begin_write(recorded)
-        with torch.set_grad_enabled(recorded):
+        with grad_mode(recorded):
             indexing.write(target, where, source)
         written = (value,) if isinstance(value, ArrayBase) else ()
         if recorded:
@@ -113,6 +117,12 @@ class Selections(ArrayBase):
         changed = self._new(self.tensor.detach().clone())
         changed[key] = value
         self.write(changed)
+
+    def _is_like(self, value: object) -> TypeGuard[ArrayBase]:
+        """Whether a value is a dense array of this one's shape, whose memory is not this one's in part."""
+        if not isinstance(value, ArrayBase) or (tensor := value.storage.tensor) is None:
+            return False
+        return tensor.shape == self.tensor.shape and not (self.storage.shared and value.storage.shared)
 
     def _as_source(self, value: ArrayBase | ArrayLike | float) -> Tensor:
         """Return `value` in the type of this array, on its device, in other memory than its own."""

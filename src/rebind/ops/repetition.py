@@ -47,7 +47,7 @@ def broadcast_axis(data: Tensor, *, axis: tuple[int, ...] = (), size: tuple[int,
         if data.shape[a] != 1:
             raise ShapeError(f"axis {a} must be of size 1; got data of shape {tuple(data.shape)}")
         target[a] = n
-    return data.expand(target)
+    return data.expand(*target)
 
 
 @operator("broadcast_like", types={"lhs": "T", "rhs": "any", "output": "T"})
@@ -79,7 +79,7 @@ def broadcast_like(
 
 def _expanded(data: Tensor, target: Sequence[int]) -> Tensor:
     try:
-        return data.expand(target)
+        return data.expand(*target)
     except RuntimeError:
         raise ShapeError(
             f"data of shape {tuple(data.shape)} must broadcast to {tuple(target)}: sizes equal or 1"

@@ -58,7 +58,7 @@ def fully_connected(
     tensor([[3.5000]])
     """
     # F.linear takes any number of rows; here the parameter and the weight must agree.
-    if weight.shape[0] != num_hidden:
+    if weight.size(0) != num_hidden:
         raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
     rows = as_rows(data) if flatten and data.dim() != 2 else data
     multiply = F.linear if weight.numel() < LARGE else linear
@@ -66,7 +66,7 @@ def fully_connected(
         return multiply(rows, weight, bias)
     out, shape = multiply(_matrix(rows), weight, bias), (*rows.shape[:-1], num_hidden)
     # What comes next may write over it, and of what is written into a view autograd copies the gradients.
-    return _unsafe_view(out, shape) if torch.is_grad_enabled() else out.view(shape)
+    return _unsafe_view(out, shape) if torch.is_grad_enabled() else out.view(*shape)
 
 
 def as_rows(data: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ def _(
 ) -> Tensor:
     matrix = head_grad if head_grad.dim() == 2 else _matrix(head_grad)
     found = matrix.mm(weight) if weight.numel() < LARGE else gradient_of_rows(matrix, weight)
-    return found if data.dim() == 2 else found.view(data.shape)
+    return found if data.dim() == 2 else found.view(*data.shape)
 
 
 @fully_connected.derivative("weight")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable
 from math import prod
 from typing import Literal
 
@@ -90,7 +91,7 @@ def pooling(
         out = _global(data, pool_type, p_value or 1)
     else:
         ones = (1,) * len(kernel)
-        extent = _extent(data.shape[2:], kernel, stride or ones, pad, pooling_convention)
+        extent = _extent(tuple(data.shape)[2:], kernel, stride or ones, pad, pooling_convention)
         include = count_include_pad is None or count_include_pad
         out = _windows(data, kernel, stride or ones, extent, pool_type, p_value or 1, include)
     return to_channels_last(out) if last else out
@@ -110,9 +111,10 @@ def _global(data: Tensor, pool_type: str, power: int = 1) -> Tensor:
 
 # What a pooling does at the borders: the padding of each axis, how many rows of the last window lie beyond it, and
 # whether torch can do that by itself.
-_Extent = tuple[Shape, Sequence[int], bool]
+_Extent = tuple[Shape, Shape, bool]
 
 
+@functools.lru_cache(maxsize=4096)
 def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> _Extent:
     # torch takes a padding of up to half the kernel.
     direct = not pad or all(2 * p <= k for p, k in zip(pad, kernel, strict=True))
@@ -129,7 +131,7 @@ def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention
             # What is missing is added at the end only, which torch's symmetric padding cannot express.
             direct = False
         beyond.append(max((windows - 1) * s + k - n - 2 * p, 0))
-    return pad, beyond if any(beyond) else (), direct
+    return pad, tuple(beyond) if any(beyond) else (), direct
 
 
 def _window_counts(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> list[int]:
@@ -324,7 +326,7 @@ def pooling_v1(
         # F.pad begins with the last axis: left, right, top, bottom.
         data = F.pad(data, (pad[1], pad[1], pad[0], pad[0]))
     # The padding is in the data by now, so that the windows have none.
-    extent = _extent(data.shape[2:], kernel, stride or (1, 1), (), pooling_convention)
+    extent = _extent(tuple(data.shape)[2:], kernel, stride or (1, 1), (), pooling_convention)
     if pool_type == "max":
         return _windows(data, kernel, stride or (1, 1), extent, "max", 1, True)
     out = _windows(data, kernel, stride or (1, 1), extent, "sum", 1, True)

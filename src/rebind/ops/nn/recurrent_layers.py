@@ -71,7 +71,7 @@ def unpack(parameters: Tensor, packing: Sequence[Shape], count: int) -> list[Cel
     [(2, 3), (2, 2), (2,), (2,)]
     """
     pieces = parameters.split([prod(shape) for shape in packing])
-    views = [piece.view(shape) for piece, shape in zip(pieces, packing, strict=True)]
+    views = [piece.view(*shape) for piece, shape in zip(pieces, packing, strict=True)]
     # All weights come first, then all biases, two for each cell; with a projection a cell has three weights.
     weights, biases = views[: -2 * count], views[-2 * count :]
     each = len(weights) // count

@@ -18,11 +18,11 @@ from .kernels import (
 )
 from .labels import Asked, LabelRule, Labels
 from .record import Record
-from .signature import Input, Signature, read_signature
+from .signature import Input, Signature, read_signature, without_defaults
 
 __all__ = [
     "OPERATORS", "Asked", "Derivative", "DerivativeRule", "Function", "GradientRule", "InPlace", "InPlaceAll",
     "Inference", "Input", "Kernels", "LabelRule", "Labels", "Operator", "Record", "Shapes", "Signature", "SizeRule",
     "TypeSlot", "TypeSlots", "Types", "all_operators", "find", "one_shape", "operator", "read_signature",
-    "with_gradient",
+    "with_gradient", "without_defaults",
 ]  # fmt: skip
