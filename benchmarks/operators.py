@@ -13,8 +13,9 @@ import operator
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from torch import Tensor
 
 import rebind as mx
 
+from .calls_table import medians
 from .command import Names, set_threads, wide
 from .report import describe_machine
 from .runner import SETTLE_SECONDS, Effort
@@ -394,6 +396,7 @@ class Times:
     rebind: float
     torch: float
     extra: float
+    samples: Mapping[str, Sequence[float]]  # of each round
 
 
 def measure(row: Row, size: str, rounds: int | None = None) -> Times:
@@ -409,8 +412,8 @@ def measure(row: Row, size: str, rounds: int | None = None) -> Times:
                 time.sleep(SETTLE_SECONDS / 4)
             for index in (0, 1) if round_ % 2 else (1, 0):
                 samples[index].append(1e6 * _run(pair[index], counts[index]) / counts[index])
-    extra = statistics.median(a - b for a, b in zip(*samples, strict=True))
-    return Times(statistics.median(samples[0]), statistics.median(samples[1]), extra)
+    named = dict(zip(("rebind", "torch"), samples, strict=True))
+    return Times(*medians(named), named)
 
 
 def _count(call: Callable[[], Any], effort: Effort) -> int:
@@ -440,7 +443,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [row for row in ROWS if row.family in given.families and row.operator in given.operators]
     if given.check:
         return _check(console, rows)
-    machine = describe_machine()
+    machine, started = describe_machine(), datetime.now(timezone.utc).isoformat(timespec="seconds")
     found: dict[str, dict[str, Times]] = {}
     with console.status("") as status:
         for row in rows:
@@ -461,11 +464,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if given.json:
         content = {
-            name: {size: asdict(times) for size, times in sizes.items()} for name, sizes in found.items()
+            row.name: {
+                "family": row.family,
+                **{
+                    size: {
+                        engine: [round(each, 3) for each in samples]
+                        for engine, samples in times.samples.items()
+                    }
+                    for size, times in found[row.name].items()
+                },
+            }
+            for row in rows
         }
-        given.json.write_text(
-            json.dumps({"machine": machine, "threads": threads, "rows": content}, indent=1) + "\n"
-        )
+        about = {"started": started, "torch": torch.__version__, "machine": machine, "threads": threads}
+        given.json.write_text(json.dumps({**about, "rows": content}) + "\n")
     return 0
 
 

@@ -1,8 +1,10 @@
 """The page of the benchmark's figures: it is what the committed samples say, and names what rebind loses."""
 
+import json
 from pathlib import Path
 
 import pytest
+from benchmarks.calls_table import CALLS_MARK, calls_section
 from benchmarks.int8_table import INT8_MARK, int8_section
 from benchmarks.kinds_table import KINDS_MARK, kinds_section
 from benchmarks.page import (
@@ -31,6 +33,7 @@ def test_the_page_is_made_of_the_samples() -> None:
     assert with_section(page, section(*read(sorted(RESULTS.glob("*.json"))))) == page
     assert with_section(page, busy_section(*read(sorted(RESULTS.glob("busy/*.json")))), BUSY_MARK) == page
     assert with_section(page, int8_section(sorted(RESULTS.glob("int8/*.json"))), INT8_MARK) == page
+    assert with_section(page, calls_section(sorted(RESULTS.glob("calls/*.json"))), CALLS_MARK) == page
     assert with_section(page, kinds_section(sorted(RESULTS.glob("kinds/*.json"))), KINDS_MARK) == page
 
 
@@ -41,6 +44,20 @@ def test_what_other_work_costs_is_said_for_each_load_and_engine() -> None:
     assert "| times its quiet time, and ms | rebind | PyTorch eager |" in text
     assert "| mlp, loops:2 | 2.0 (4.00) | 10.0 (20.0) |" in text
     assert "Measured: here" in text
+
+
+def test_calls_beyond_the_limit_are_named(tmp_path: Path) -> None:
+    machine = {"processor": "p", "cores": 2, "python": "3", "load_average": [0.5]}
+    rows = {
+        name: {"family": "python", "small": {"rebind": [ours] * 3, "torch": [1.0] * 3}}
+        for name, ours in {"x + y": 3.0, "x[:] = y": 6.5, "x.copy()": 4.0}.items()
+    }
+    content = {"started": "2026-01-01T", "torch": "2", "machine": machine, "threads": 1, "rows": rows}
+    (file := tmp_path / "calls.json").write_text(json.dumps(content))
+    text = calls_section([file])
+    assert "| `x + y` | 1.0 | 3.0 | 2.0 |" in text
+    assert "Of 3 calls 2 take at most 3 µs more than PyTorch's own; the median is 3.0." in text
+    assert "The others, µs: `x[:] = y` 5.5." in text
 
 
 @pytest.mark.parametrize(
