@@ -54,6 +54,6 @@ def calls_section(files: Sequence[Path]) -> str:
         ),
         "",
         f"Of {len(extras)} calls {len(extras) - len(beyond)} take at most {MOST:g} µs more than PyTorch's own; the "
-        f"median is {statistics.median(extras.values()):.1f}. The others{', µs' if beyond else ''}: {listed or 'none'}.",
+        f"median is {statistics.median(extras.values()):.1f}. The others, µs: {listed or 'none'}.",
     ]
     return "\n".join(["", *lines, "", *said, ""])

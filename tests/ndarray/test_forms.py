@@ -135,6 +135,17 @@ def test_arrays_of_several_types_are_remembered(runs: list[Any]) -> None:
     assert len(runs) == 4 and all(each is not None for each in runs)
 
 
+def test_what_is_no_array_among_arrays_of_several_types() -> None:
+    function = make_caller(find("where"), "where")
+    condition, x = mx.nd.array([1, 0], dtype="int32"), mx.nd.array([1, 2])
+    for _ in range(2):
+        function(condition, x, x)
+    with pytest.raises(mx.MXNetError, match=r"where: y must be of class NDArray; got 3"):
+        function(condition, x, 3)
+    with pytest.raises(mx.MXNetError, match=r"where: .*type"):
+        function(condition, x, x.astype("float64"))
+
+
 def test_a_result_over_an_input() -> None:
     function = make_caller(find("sgd_mom_update"), "sgd_mom_update")
     weight, grad, mom = (mx.nd.array([number]) for number in (1, 2, 4))
@@ -142,6 +153,8 @@ def test_a_result_over_an_input() -> None:
     for wanted in (2, 1.5, 0.25):
         assert function(weight, grad, mom, lr=0.5, momentum=0.5, wd=0.0, out=weight) is weight
         assert (weight.item(), weight.tensor.data_ptr()) == (wanted, memory)
+    with pytest.raises(mx.MXNetError, match=r"sgd_mom_update: grad must be of class NDArray; got 3"):
+        function(weight, 3, mom, lr=0.5, momentum=0.5, wd=0.0, out=weight)
     other = mx.nd.zeros((1,))
     function(weight, grad, mom, lr=0.5, momentum=0.5, wd=0.0, out=other)
     assert (other.item(), weight.item()) == (-1.375, 0.25)

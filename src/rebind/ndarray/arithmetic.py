@@ -90,7 +90,7 @@ _TAKE_ARRAYS = {
     *(find(f"_{name}_scalar") for name in ("plus", "minus", "rminus", "mul", "div", "rdiv")),
     *(BINARY[name].scalar for name in ("eq", "ne", "gt", "ge", "lt", "le")),
 }
-#: Of other types a number that is rounded to the type may be another one.
+#: In others torch computes with the number itself, where an array would be rounded to the type first.
 _EXACT_TYPES = frozenset((torch.float32, torch.float64))
 #: Numbers as arrays without axes, by value and type; None for what was used once. Bounded, as programs count.
 _numbers: dict[tuple[float | str, torch.dtype], torch.Tensor | None] = {}

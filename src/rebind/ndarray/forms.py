@@ -99,7 +99,7 @@ class Form:
         # From here on every step counts: most calls of nd.X come through here.
         array_class, device = self._array_class, self.device
         tensors: list[Tensor] = []
-        dtype = None
+        dtype, are_mixed = None, False
         array: ArrayBase
         for array in arrays:
             if array.__class__ is not array_class or (tensor := array.storage.tensor) is None:
@@ -108,8 +108,10 @@ class Form:
                 dtype = tensor.dtype
                 device = device or array.device
             elif tensor.dtype is not dtype:
-                self._check_types(arrays)
+                are_mixed = True
             tensors.append(tensor)
+        if are_mixed:
+            self._check_types(tensors)
         keywords = self._keywords if changed is None else {**self._keywords, **changed}
         device = device or device_of(self.p)
         if self._modes:
@@ -147,10 +149,10 @@ class Form:
             if before:
                 set_grad_enabled(True)
 
-    def _check_types(self, arrays: Sequence[ArrayBase]) -> None:
-        types = tuple([array.storage.dtype for array in arrays])
+    def _check_types(self, tensors: Sequence[Tensor]) -> None:
+        types = tuple([tensor.dtype for tensor in tensors])
         if types not in self._types:
-            self.op.check_types([array.storage.tensor for array in arrays], self.p)
+            self.op.check_types(tensors, self.p)
             self._types.add(types)
 
     def run_into(self, arrays: Sequence[Any], out: ArrayBase) -> ArrayBase | None:
@@ -169,7 +171,7 @@ class Form:
             if which not in self._kernels_over:
                 self._kernels_over[which] = self.op.kernel_over(arrays, (out,), self.p)
             kernel = self._kernels_over[which]
-            if kernel is not None:
+            if kernel is not None and all([isinstance(array, ArrayBase) for array in arrays]):
                 out.begin_write(recorded=False)
                 compute(self.op, (*arrays, *self.absent), self.p, self.device, False, kernel)
                 return out
