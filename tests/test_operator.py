@@ -288,6 +288,29 @@ def test_an_error_in_the_users_code_is_the_cause(phase: str) -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
+def test_an_operator_that_is_registered_anew_is_the_new_one() -> None:
+    x = mx.nd.ones((2,))
+    for factor in (2, 3):
+
+        class Op(mx.operator.CustomOp):
+            by = factor
+
+            def forward(self, is_train, req, in_data, out_data, aux):
+                self.assign(out_data[0], req[0], in_data[0] * self.by)
+
+        @mx.operator.register("anew")
+        class Prop(mx.operator.CustomOpProp):
+            op = Op
+
+            def create_operator(self, ctx, in_shapes, in_dtypes):
+                return self.op()
+
+        for _ in range(3):
+            assert mx.nd.Custom(x, op_type="anew").asnumpy().tolist() == [factor, factor]
+            with mx.autograd.record():
+                assert mx.nd.Custom(x, op_type="anew").asnumpy().tolist() == [factor, factor]
+
+
 def test_mistakes_are_named() -> None:
     with pytest.raises(NameLookupError, match="no operator 'nope' was registered"):
         mx.sym.Custom(mx.sym.var("x"), op_type="nope")

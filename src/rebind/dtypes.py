@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 
 from .errors import DTypeError, near_names
 
-__all__ = ["DTYPES", "DTypeLike", "by_flag", "flag", "name", "numpy_type", "torch_dtype"]
+__all__ = ["DTYPES", "DTypeLike", "by_flag", "flag", "name", "number_in", "numpy_type", "torch_dtype"]
 
 
 #: A type in any form: ``'float32'``, ``np.float32``, ``float``, ``torch.float32``.
@@ -39,6 +40,29 @@ _BY_NAME = {row.name: row for row in DTYPES}
 _BY_TORCH = {row.torch: row for row in DTYPES}
 _BY_FLAG = {row.flag: row for row in DTYPES}
 _BY_NUMPY = {row.numpy: row for row in DTYPES if row.numpy is not None}
+
+
+def _range(dtype: torch.dtype) -> tuple[float, float]:
+    """Return the largest number of a floating type, and the least that is rounded to infinity."""
+    about = torch.finfo(dtype)
+    return about.max, about.max * (1 + about.eps / (4 - 2 * about.eps))  # half a step further
+
+
+_RANGES = {dtype: _range(dtype) for dtype in (torch.float16, torch.bfloat16, torch.float32)}
+
+
+def number_in(dtype: torch.dtype, value: float) -> float:
+    """Return a number as an array of a floating type has it: infinite beyond the type's range.
+
+    MXNet converts numbers that are given beside arrays so, such as the -1e9 of a mask; torch refuses them.
+
+    >>> [number_in(torch.float16, value) for value in (-1e9, 65510.0, 0.1)], number_in(torch.int8, 1e9)
+    ([-inf, 65504.0, 0.1], 1000000000.0)
+    """
+    if dtype not in _RANGES or not abs(value) > _RANGES[dtype][0]:
+        return value
+    largest, beyond = _RANGES[dtype]
+    return math.copysign(largest if abs(value) < beyond else math.inf, value)
 
 
 def torch_dtype(dtype: DTypeLike) -> torch.dtype:

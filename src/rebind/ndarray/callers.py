@@ -107,8 +107,10 @@ def make_caller(op: Operator, called_as: str, translate: Translate | None = None
             chosen, args, kwargs, finish = translate(args, kwargs)
         try:
             read = read_call(chosen, args, kwargs)
-            # What is done to the result is not remembered, nor arrays under names that are translated.
-            if finish is None and not (translate is not None and (given.named or given.out is not None)):
+            # What is done to the result is not remembered, arrays under names that are translated, and what parameters
+            # name: a custom operator may be registered anew.
+            is_translated = translate is not None and (given.named or given.out is not None)
+            if finish is None and not is_translated and not chosen.depends_on_parameters:
                 _remember(forms, given, read)
             result = invoke(read.op, read.inputs, read.p, read.out, read.device)
             return result if finish is None else finish(result)
@@ -178,7 +180,7 @@ def _remember(forms: dict[Hashable, Form], given: _Given, read: Read) -> None:
 def _form_of(given: _Given, read: Read) -> Form | None:
     """Return the form of a call; None where another one with the same key may be read otherwise.
 
-    So it is where arrays came in a list, where some are missing or ignored, and where parameters choose the operator.
+    So it is where arrays came in a list, and where some are missing or ignored.
     """
     op, arrays = read.op, given.arrays
     names = op.signature.input_names
@@ -191,9 +193,7 @@ def _form_of(given: _Given, read: Read) -> Form | None:
     inputs = [arrays[place] for place in order]
     absent = len(read.inputs) - len(inputs)
     same = absent >= 0 and all(map(operator.is_, read.inputs, (*inputs, *(None,) * absent)))
-    if not same or any(each is None for each in inputs):
-        return None
-    if read.out is not given.out or op.depends_on_parameters:
+    if not same or any(each is None for each in inputs) or read.out is not given.out:
         return None
     return Form(op, read.p, read.device, order, absent, Exactly.needed(given.values))
 

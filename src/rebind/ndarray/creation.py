@@ -74,7 +74,8 @@ def _filled(
         return out
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
     sizes, device = _shape_and_device(who, shape, ctx)
-    return NDArray(torch.full(sizes, value, dtype=wanted, device=device.torch), device)
+    filled = torch.full(sizes, dtypes.number_in(wanted, value), dtype=wanted, device=device.torch)
+    return NDArray(filled, device)
 
 
 def zeros(

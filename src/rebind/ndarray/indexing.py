@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..dtypes import number_in
 from ..errors import BoundsError, ParameterError, ShapeError
 from .base import ArrayBase
 
@@ -146,6 +147,8 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
     """
     try:
         flips, forward = _without_negative_steps(tensor, key)
+        if not isinstance(value, Tensor):
+            value = number_in(tensor.dtype, value)
         if flips and isinstance(value, Tensor):
             tensor[forward] = value.expand(tensor[forward].shape).flip(flips)
         elif isinstance(key, slice) and key == _EVERYTHING:

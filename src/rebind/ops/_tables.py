@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..dtypes import number_in
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
@@ -160,6 +161,9 @@ def scalar(
 
     def function(data: Tensor, *, scalar: Double = 1.0, is_int: bool = True) -> Tensor:
         if data.is_floating_point():
+            # Within the range of float16 nothing needs to be looked up; an array is in the type already.
+            if scalar.__class__ is float and not -65504.0 <= scalar <= 65504.0:
+                scalar = number_in(data.dtype, scalar)
             return compute(data, scalar)
         return compute(*_with_integers(data, scalar, is_int))
 

@@ -12,6 +12,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
+from ..dtypes import number_in
 from ..params import AtLeast, Params
 from ..shapes import Shape
 from ._types import AnyType, Double, Long, MatrixType, NumericType, Sizes, SizesOrNone
@@ -87,7 +88,7 @@ def full(
     tensor([2.5000, 2.5000])
     """
     number: float = value if dtype.is_floating_point or dtype is torch.bool else int(value)
-    return torch.full(shape or (), number, dtype=dtype, device=device)
+    return torch.full(shape or (), number_in(dtype, number), dtype=dtype, device=device)
 
 
 @operator("_arange", types=_typed)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..dtypes import number_in
 from ..errors import ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
@@ -134,7 +135,7 @@ def pad(
     if len(pad_width) != 2 * data.ndim:
         raise ShapeError(f"pad_width must have two numbers for each of {data.ndim} axes; got {pad_width}")
     if mode == "constant":
-        return F.pad(data, _last_axis_first(pad_width), value=constant_value)
+        return F.pad(data, _last_axis_first(pad_width), value=number_in(data.dtype, constant_value))
     if data.ndim not in (4, 5) or any(pad_width[:4]):
         raise ShapeError(
             f"mode {mode!r} pads all but the first two of four or five axes; "

@@ -8,6 +8,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
+from ..dtypes import number_in
 from ..errors import ShapeError
 from ..params import Between, Params
 from ..shapes import Shape
@@ -65,11 +66,12 @@ def sequence_mask(
     steps, lengths = _steps(data, sequence_length, axis)
     # (T, N) or (N, T), as data has them.
     beyond = steps >= lengths
+    fill = number_in(data.dtype, value)
     if can_read(data) and data.dim() > 2:
         # Whole rows at once, where it can be read which: several times as quick as a mask of all elements.
         rows = beyond.flatten().nonzero().squeeze(1)
-        return data.flatten(0, 1).index_fill(0, rows, value).reshape(data.shape)
-    return data.masked_fill(beyond.view(*beyond.shape, *(1,) * (data.dim() - 2)), value)
+        return data.flatten(0, 1).index_fill(0, rows, fill).reshape(data.shape)
+    return data.masked_fill(beyond.view(*beyond.shape, *(1,) * (data.dim() - 2)), fill)
 
 
 @operator("SequenceLast", skip=_no_lengths, types={"sequence_length": "any"})

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..dtypes import number_in
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape, normalize_axis
@@ -199,4 +200,5 @@ def slice_assign_scalar(
     tensor([7., 0., 7., 0.])
     """
     region = _region(tuple(data.shape), begin, end, step)
-    return _replaced(data, region, scalar if data.is_floating_point() else int(scalar))
+    value = number_in(data.dtype, scalar) if data.is_floating_point() else int(scalar)
+    return _replaced(data, region, value)

@@ -22,6 +22,8 @@ from typing import TypeAlias, cast
 import torch
 from torch import Tensor
 
+from ...dtypes import number_in
+
 __all__ = [
     "Count", "Limit", "Number", "Rate", "Tensors", "add_", "can_fuse", "clip_", "decayed", "div_", "divided", "each",
     "ema_", "ema_of_squares_", "is_number", "is_some", "move_", "mul_", "of_weight", "prepare", "root", "roots",
@@ -202,6 +204,8 @@ def clip_(targets: Tensors, limit: Limit) -> None:
     [tensor([-1.0000,  0.5000,  1.0000])]
     """
     if limit is not None and limit >= 0:
+        if targets:
+            limit = number_in(targets[0].dtype, limit)
         torch._foreach_clamp_min_(targets, -limit)
         torch._foreach_clamp_max_(targets, limit)
 
