@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .report import text_of_machine
+
 __all__ = ["CALLS_MARK", "MOST", "calls_section", "medians"]
 
 CALLS_MARK = "<!-- made by python -m benchmarks.page: imperative calls -->"
@@ -37,8 +39,7 @@ def calls_section(files: Sequence[Path]) -> str:
         found.update(content["rows"])
         machine = content["machine"]
         said.append(
-            f"Measured: {content['started'][:10]}, {machine['processor']}, {machine['cores']} cores, "
-            f"load {machine['load_average'][0]:.1f} at the start; Python {machine['python']}, torch "
+            f"Measured: {content['started'][:10]}, {text_of_machine(machine)}; Python {machine['python']}, torch "
             f"{content['torch']}; {content['threads']} thread."
         )
     extras = {name: medians(row["small"])[2] for name, row in found.items()}

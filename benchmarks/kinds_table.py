@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .report import digits
+from .report import digits, text_of_machine
 
 __all__ = ["ENGINES", "KINDS_MARK", "kinds_section", "ratio_to_best"]
 
@@ -37,11 +37,9 @@ def kinds_section(files: Sequence[Path]) -> str:
     for file in files:
         content = json.loads(file.read_text())
         found.update(content["kinds"])
-        machine = content["machine"]
         said.append(
-            f"Measured: {content['started'][:10]}, {machine['processor']}, {machine['cores']} cores, "
-            f"load {machine['load_average'][0]:.1f} at the start; torch {content['torch']}; {content['threads']} "
-            f"threads, {content['rounds']} rounds in turn in one process."
+            f"Measured: {content['started'][:10]}, {text_of_machine(content['machine'])}; torch {content['torch']}; "
+            f"{content['threads']} threads, {content['rounds']} rounds in turn in one process."
         )
     return "\n".join(["", *_rows(found), "", *said, ""])
 

@@ -412,8 +412,8 @@ def measure(row: Row, size: str, rounds: int | None = None) -> Times:
                 time.sleep(SETTLE_SECONDS / 4)
             for index in (0, 1) if round_ % 2 else (1, 0):
                 samples[index].append(1e6 * _run(pair[index], counts[index]) / counts[index])
-    named = dict(zip(("rebind", "torch"), samples, strict=True))
-    return Times(*medians(named), named)
+    by_engine = dict(zip(("rebind", "torch"), samples, strict=True))
+    return Times(*medians(by_engine), by_engine)
 
 
 def _count(call: Callable[[], Any], effort: Effort) -> int:

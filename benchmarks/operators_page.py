@@ -18,6 +18,7 @@ from pathlib import Path
 from .operator_reasons import NAMED, REASONS
 from .operators_mxnet import Timed
 from .page import PAGE, ROOT, with_section
+from .report import text_of_machine
 
 __all__ = ["MARK", "RESULTS", "Call", "main", "read", "section"]
 
@@ -56,10 +57,10 @@ def read(files: Sequence[Path]) -> tuple[list[Call], list[str]]:
         for each in content["calls"]:
             timed = Timed(**each)
             found.setdefault((timed.size, timed.call, timed.mode), {})[content["threads"]] = timed
-        machine, calls = content["machine"], content["calls"]
+        calls = content["calls"]
         said.append(
             f"{len(calls)} calls ({', '.join(sorted({each['size'] for each in calls}))}): {content['started'][:10]}, "
-            f"{machine['processor']}, {machine['cores']} cores, load {machine['load_average'][0]:.1f} at the start; "
+            f"{text_of_machine(content['machine'])}; "
             f"{content['threads']} thread{'s' * (content['threads'] > 1)}, by the "
             f"{'clock' if content['clock'] == 'seconds' else 'time of the processor'}; "
             f"least of {len(calls[0]['rebind'])} rounds."

@@ -21,7 +21,7 @@ from .calls_table import CALLS_MARK, calls_section
 from .int8_table import INT8_MARK, int8_section
 from .kinds_table import KINDS_MARK, kinds_section
 from .peers import PEERS
-from .report import digits
+from .report import digits, text_of_machine
 
 __all__ = ["BUSY_MARK", "Row", "busy_section", "main", "read", "section", "with_section"]
 
@@ -101,13 +101,11 @@ def _row(content: Mapping[str, Any]) -> Row:
 
 
 def _said(content: Mapping[str, Any], names: Sequence[str]) -> str:
-    machine = content["machine"]
     versions = {name: version for each in content["versions"].values() for name, version in each.items()}
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
-    load = machine["load_average"]
     return (
-        f"{', '.join(names)}: {content['started'][:10]}, {machine['processor']}, {machine['cores']} cores"
-        f"{f', load {load[0]:.1f} at the start' if load else ''}; {listed}; {content['effort']['rounds']} rounds."
+        f"{', '.join(names)}: {content['started'][:10]}, {text_of_machine(content['machine'])}; {listed}; "
+        f"{content['effort']['rounds']} rounds."
     )
 
 

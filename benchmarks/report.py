@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -30,6 +30,16 @@ def describe_machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
     }
+
+
+def text_of_machine(machine: Mapping[str, Any]) -> str:
+    """Return what `describe_machine` found as text: the processor, how many cores, and how busy they were.
+
+    >>> text_of_machine({"processor": "AMD EPYC", "cores": 2, "load_average": [0.51, 0.4, 0.3]})
+    'AMD EPYC, 2 cores, load 0.5 at the start'
+    """
+    load = machine["load_average"]
+    return f"{machine['processor']}, {machine['cores']} cores{f', load {load[0]:.1f} at the start' if load else ''}"
 
 
 def _processor_name() -> str:
@@ -125,7 +135,6 @@ class Report:
         machine = self.machine
         packages = {name: version for each in self.versions.values() for name, version in each.items()}
         versions = ", ".join(f"{name} {version}" for name, version in packages.items())
-        load = f", load {machine['load_average'][0]:.1f} at the start" if machine["load_average"] else ""
         threads = f"threads: {self.threads or 'as many as each engine takes by itself'}"
         failures = "".join(
             f"\n{row}: {PEERS[name].title} failed: {reason}"
@@ -133,7 +142,7 @@ class Report:
             for name, reason in measured.failures.items()
         )
         return (
-            f"{machine['processor']}, {machine['cores']} cores{load}; Python {machine['python']}; "
+            f"{text_of_machine(machine)}; Python {machine['python']}; "
             f"{versions}; {threads}; {self.effort.rounds} rounds.\n"
             "Ratio: median of the rounds' ratios (their quartiles); below 1, the first is faster. "
             f"* is the fastest of its row.{failures}"

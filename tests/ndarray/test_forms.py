@@ -23,8 +23,8 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     run = Form.run
 
-    def noted(self: Form, *args: Any, **kwargs: Any) -> Any:
-        found.append(run(self, *args, **kwargs))
+    def noted(self: Form, *args: Any) -> Any:
+        found.append(run(self, *args))
         return found[-1]
 
     monkeypatch.setattr(Form, "run", noted)

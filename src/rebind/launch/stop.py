@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType, TracebackType
 
 __all__ = ["StopSignals"]
@@ -31,7 +31,7 @@ class StopSignals:
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
         self._raises = False
-        self._before: list[tuple[signal.Signals, signal._HANDLER]] = []
+        self._handlers_before = ExitStack()
 
     @contextmanager
     def raising(self) -> Iterator[None]:
@@ -50,11 +50,11 @@ class StopSignals:
 
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():  # no other may set handlers
-            self._before = [(each, signal.signal(each, self._note)) for each in _SIGNALS]
+            for each in _SIGNALS:
+                self._handlers_before.callback(signal.signal, each, signal.signal(each, self._note))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for each, handler in self._before:
-            signal.signal(each, handler)
+        self._handlers_before.close()

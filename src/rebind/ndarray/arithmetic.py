@@ -133,12 +133,13 @@ class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, op
         return invoke_by_name("abs", self)
 
     def __iadd__(self, other: Operand) -> Array:
-        # The most frequent one: sums over batches, gradients that are collected.
-        if isinstance(other, ArrayBase) and _can_take(self, other):
-            done = _form(_SUM).run_into((self, other), self)
-            if done is not None:
-                return done  # type: ignore[return-value]  # `Array` is what derives from this class
-        return self._in_place(self + other)
+        # The most frequent one, of sums over batches and gradients that are collected, needs no other memory.
+        is_written = (
+            isinstance(other, ArrayBase)
+            and _can_take(self, other)
+            and _form(_SUM).run_into((self, other), self) is not None
+        )
+        return self._in_place(None if is_written else self + other)
 
     def __isub__(self, other: Operand) -> Array:
         return self._in_place(self - other)
@@ -152,9 +153,10 @@ class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, op
     def __imod__(self, other: Operand) -> Array:
         return self._in_place(self % other)
 
-    def _in_place(self, result: Array) -> Array:
-        self.write(result.tensor)
-        return self  # type: ignore[return-value]  # as above
+    def _in_place(self, result: Array | None) -> Array:
+        if result is not None:
+            self.write(result.tensor)
+        return self  # type: ignore[return-value]  # `Array` is what derives from this class
 
 
 #: The sum that can be written over an operand, which is of the same shape.
