@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -26,7 +26,7 @@ def exact_key(values: tuple[object, ...]) -> Hashable:
     return (values, types) if _LOOSE.isdisjoint(types) else (values, types, _details(values))
 
 
-def _details(values: tuple[object, ...]) -> tuple[object, ...]:
+def _details(values: Collection[object]) -> tuple[object, ...]:
     """Return what tells values apart that are equal and of the same classes."""
     exact: list[object] = []
     for value in values:
@@ -64,7 +64,7 @@ class Exactly:
         """Return the values to be asked for; None where a key with their classes is exact."""
         return None if _LOOSE.isdisjoint(map(type, values)) else cls(values)
 
-    def are(self, values: tuple[object, ...]) -> bool:
+    def are(self, values: Collection[object]) -> bool:
         """Whether equal values of the same classes are the same."""
         return all(map(operator.is_, values, self._values)) or _details(values) == self._details
 

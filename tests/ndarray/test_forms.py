@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rebind as mx
-from rebind.ndarray import callers
+from rebind.ndarray import callers, forms
 from rebind.ndarray.callers import make_caller
-from rebind.ndarray.forms import Form
+from rebind.ndarray.written_calls import write_call
 from rebind.ops import OPERATORS, find
 
 from ..ops.sample import Sample
@@ -21,13 +22,17 @@ from ..ops.samples import SAMPLES
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What forms have returned since."""
     found: list[Any] = []
-    run = Form.run
 
-    def noted(self: Form, *args: Any) -> Any:
-        found.append(run(self, *args))
-        return found[-1]
+    def noting(*args: Any) -> Callable[..., Any]:
+        call = write_call(*args)
 
-    monkeypatch.setattr(Form, "run", noted)
+        def noted(*given: Any) -> Any:
+            found.append(call(*given))
+            return found[-1]
+
+        return noted
+
+    monkeypatch.setattr(forms, "write_call", noting)
     return found
 
 

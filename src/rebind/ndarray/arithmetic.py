@@ -53,7 +53,7 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     """
     if isinstance(left, ArrayBase):
         if isinstance(right, ArrayBase):
-            result = _form(operators.pair).run((left, right))
+            result = _form(operators.pair, 2).run(left, right)
             return invoke(operators.pair, (left, right), _NO_PARAMS) if result is None else result
         array_, number, op = left, right, operators.scalar
     elif operators.reverse is not None and isinstance(right, ArrayBase):
@@ -70,7 +70,7 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
             scalar = _numbers.get(key)
             if scalar is None:
                 scalar = _note_number(*key)
-        result = _form(op).run((array_,), {"scalar": scalar})
+        result = _form(op, 1).run(array_, scalar)
         if result is not None:
             return result
     # An array of NumPy's becomes one of ours, in the type of the other operand; a single number stays a number.
@@ -116,9 +116,9 @@ def _note_number(number: float | str, dtype: torch.dtype) -> float | torch.Tenso
 
 
 @functools.cache
-def _form(op: Operator) -> Form:
-    """Return the form of an operator without parameters, or with a number that comes with each call."""
-    return Form(op, op.parse({}))
+def _form(op: Operator, count: int) -> Form:
+    """Return the form of an operator on two arrays, or on one and a number that comes with each call."""
+    return Form(op, op.parse({}), range(count), varying=("scalar",) if count == 1 else ())
 
 
 class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, operators=BINARY):
@@ -137,7 +137,7 @@ class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, op
         is_written = (
             isinstance(other, ArrayBase)
             and _can_take(self, other)
-            and _form(_SUM).run_into((self, other), self) is not None
+            and _form(_SUM, 2).run_into((self, other), self) is not None
         )
         return self._in_place(None if is_written else self + other)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import MXNetError
@@ -62,42 +62,44 @@ def make_caller(op: Operator, called_as: str, translate: Translate | None = None
     >>> clip(mx.nd.array([1, 5]), 0, a_max=2).asnumpy().tolist()
     [1.0, 2.0]
     """
-    forms: dict[Hashable, Form] = {}
+    known = _Known()
+    forms, layouts = known.forms, known.layouts
     # How many arrays come before the parameters; asked at the first call, as it has the signature read.
     count = -1
+    array_class: type | None = None
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        nonlocal count
+        nonlocal count, array_class
         if count < 0:
+            array_class = DenseStorage.array_class  # which there is not yet when this function is made
             count = sys.maxsize if op.signature.variadic else len(op.signature.inputs)
         # Every step counts here, where most calls give arrays by position.
-        arrays: Sequence[Any] = args
-        out = None
+        form = out = None
+        arrays = args
         if kwargs or len(args) > count:
-            values = (*args[count:], *kwargs.values())
-            key: Hashable = (len(args), *kwargs, *values, *map(type, values))
-            arrays = args[:count]
+            values: Collection[object] = kwargs.values()
+            if len(args) > count:
+                values, arrays = (*args[count:], *values), args[:count]
+            kinds = [*map(type, values)]
             try:
-                form = forms.get(key)
-                if form is None and kwargs:
-                    key, arrays, _, out, values = _Given.of(args, kwargs, count)
-                    form = forms.get(key)
+                if array_class not in kinds:
+                    form = forms.get((len(args), *kwargs, *values, *kinds))
+                elif (layout := layouts.get((len(args), *kwargs, *kinds))) is not None:
+                    arrays, values, out = layout.split(arrays, values)
+                    form = forms.get((layout, *values))
             except TypeError:  # a list among the parameters, which is no key
+                pass
+            if form is not None and form.exactly is not None and not form.exactly.are(values):
                 form = None
-            if form is not None:
-                if form.order is not None:
-                    arrays = [arrays[place] for place in form.order]
-                if form.exactly is not None and not form.exactly.are(values):
-                    form = None
         else:
             form = forms.get(len(args))
         if form is not None:
             try:
-                result = form.run(arrays) if out is None else form.run_into(arrays, out)
+                result = form.run(*arrays) if out is None else form.run_into(arrays, out)
                 if result is not None:
                     return result
                 if all([isinstance(each, ArrayBase) for each in arrays]):
-                    return invoke(form.op, (*arrays, *form.absent), form.p, out, form.device)
+                    return invoke(form.op, form.in_order(arrays), form.p, out, form.device)
             except MXNetError as error:
                 error.locate(op.name, called_as=called_as)
                 raise
@@ -109,9 +111,9 @@ def make_caller(op: Operator, called_as: str, translate: Translate | None = None
             read = read_call(chosen, args, kwargs)
             # What is done to the result is not remembered, arrays under names that are translated, and what parameters
             # name: a custom operator may be registered anew.
-            is_translated = translate is not None and (given.named or given.out is not None)
+            is_translated = translate is not None and given.layout is not None
             if finish is None and not is_translated and not chosen.depends_on_parameters:
-                _remember(forms, given, read)
+                known.remember(given, read)
             result = invoke(read.op, read.inputs, read.p, read.out, read.device)
             return result if finish is None else finish(result)
         except MXNetError as error:
@@ -121,13 +123,91 @@ def make_caller(op: Operator, called_as: str, translate: Translate | None = None
     return function
 
 
+class _Known:
+    """What was read of a function's calls.
+
+    Attributes
+    ----------
+    forms
+        Of each call, by how many arrays and values are given by position, the names of the others, the values and their
+        classes; of one with arrays by name, by its layout and the values.
+    layouts
+        Of calls with arrays by name, by what their forms would be found by, without the values.
+    """
+
+    __slots__ = ("forms", "layouts")
+
+    def __init__(self) -> None:
+        self.forms: dict[Hashable, Form] = {}
+        self.layouts: dict[Hashable, _Layout] = {}
+
+    def remember(self, given: _Given, read: Read) -> None:
+        """Keep what was read of a call for others like it, if they are read so."""
+        form = _form_of(given, read)
+        if form is None:
+            return
+        if len(self.forms) == _MOST_FORMS:
+            self.forms.clear()
+            self.layouts.clear()
+        try:
+            if given.layout is None:
+                self.forms.setdefault(given.key, form)
+            else:
+                layout = self.layouts.get(given.key, given.layout)
+                self.forms.setdefault((layout, *given.values), form)
+                self.layouts[given.key] = layout
+        except TypeError:  # as above
+            pass
+
+
+class _Layout:
+    """Where the arrays by name are among the values of a call.
+
+    Parameters
+    ----------
+    named, others
+        The places of arrays that are inputs, and of what is no array.
+    out
+        That of the array for the result.
+
+    Examples
+    --------
+    >>> layout = _Layout([0], [1, 3], 2)
+    >>> layout.split(("data",), ("weight", 5, "out", True))
+    (('data', 'weight'), (5, True), 'out')
+    """
+
+    __slots__ = ("_named", "_others", "_out")
+
+    def __init__(self, named: Sequence[int], others: Sequence[int], out: int | None) -> None:
+        self._named, self._others, self._out = _picker(named), _picker(others), out
+
+    def split(
+        self, arrays: tuple[Any, ...], values: Collection[Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
+        """Return all arrays, the other values, and the array for the result."""
+        values = tuple(values)
+        return (
+            (*arrays, *self._named(values)),
+            self._others(values),
+            None if self._out is None else values[self._out],
+        )
+
+
+def _picker(places: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Return the function that picks what is at some places of a tuple."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return operator.itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
+
+
 class _Given(NamedTuple):
     """What a call gives.
 
     Attributes
     ----------
     key
-        What the call is found by again; of arrays it has no more than where they are.
+        What it is found by, as `_Known` says.
     arrays
         Those by position, then those by name, in the order of the call.
     named
@@ -136,45 +216,37 @@ class _Given(NamedTuple):
         The array for the result.
     values
         All others.
+    layout
+        Where the arrays by name are, if there are any.
     """
 
     key: Hashable
-    arrays: Sequence[Any]
+    arrays: tuple[Any, ...]
     named: Sequence[str]
     out: Any
     values: tuple[Any, ...]
+    layout: _Layout | None
 
     @classmethod
     def of(cls, args: tuple[Any, ...], kwargs: dict[str, Any], count: int) -> _Given:
         """Return what a call gives, the first `count` arguments of which are arrays."""
         array_class = DenseStorage.array_class
-        arrays, values = [*args[:count]], [*args[count:]]
-        kinds, named, out = [*map(type, values)], [], None
-        for name, value in kwargs.items():
-            kinds.append(kind := type(value))
-            if kind is not array_class:
-                values.append(value)
-            elif name == "out":
-                out = value
-            else:
-                named.append(name)
-                arrays.append(value)
-        key = (len(args), *kwargs, *values, *kinds) if kinds else len(args)
-        return cls(key, arrays, named, out, tuple(values))
-
-
-def _remember(forms: dict[Hashable, Form], given: _Given, read: Read) -> None:
-    """Keep what was read of a call for others like it, if they are read so."""
-    made = _form_of(given, read)
-    if made is None:
-        return
-    try:
-        if given.key not in forms:
-            if len(forms) == _MOST_FORMS:
-                forms.clear()
-            forms[given.key] = made
-    except TypeError:  # as above
-        pass
+        values = (*args[count:], *kwargs.values())
+        if not values:
+            return cls(len(args), args, (), None, (), None)
+        kinds = [*map(type, values)]
+        if array_class not in kinds:
+            return cls((len(args), *kwargs, *values, *kinds), args[:count], (), None, values, None)
+        places = {name: len(args[count:]) + i for i, name in enumerate(kwargs)}
+        is_array = {name: kinds[place] is array_class for name, place in places.items()}
+        out = places["out"] if is_array.get("out") else None
+        named = [name for name in kwargs if is_array[name] and name != "out"]
+        taken = {out, *map(places.__getitem__, named)}
+        layout = _Layout(
+            [places[name] for name in named], [i for i in range(len(values)) if i not in taken], out
+        )
+        arrays, others, target = layout.split(args[:count], values)
+        return cls((len(args), *kwargs, *kinds), arrays, named, target, others, layout)
 
 
 def _form_of(given: _Given, read: Read) -> Form | None:
@@ -195,7 +267,7 @@ def _form_of(given: _Given, read: Read) -> Form | None:
     same = absent >= 0 and all(map(operator.is_, read.inputs, (*inputs, *(None,) * absent)))
     if not same or any(each is None for each in inputs) or read.out is not given.out:
         return None
-    return Form(op, read.p, read.device, order, absent, Exactly.needed(given.values))
+    return Form(op, read.p, order, read.device, absent, Exactly.needed(given.values))
 
 
 def invoke_by_name(name: str, *arrays: ArrayBase, **given: object) -> Any:
