@@ -77,7 +77,7 @@ def make_caller(op: Operator, called_as: str, translate: Translate | None = None
         form = out = None
         arrays = args
         if kwargs or len(args) > count:
-            values: Collection[object] = kwargs.values()
+            values: Collection[Any] = kwargs.values()
             if len(args) > count:
                 values, arrays = (*args[count:], *values), args[:count]
             kinds = [*map(type, values)]
@@ -85,7 +85,10 @@ def make_caller(op: Operator, called_as: str, translate: Translate | None = None
                 if array_class not in kinds:
                     form = forms.get((len(args), *kwargs, *values, *kinds))
                 elif (layout := layouts.get((len(args), *kwargs, *kinds))) is not None:
-                    arrays, values, out = layout.split(arrays, values)
+                    every = tuple(values)
+                    arrays, values = (*arrays, *layout.named(every)), layout.others(every)
+                    if layout.out is not None:
+                        out = every[layout.out]
                     form = forms.get((layout, *values))
             except TypeError:  # a list among the parameters, which is no key
                 pass
@@ -163,35 +166,18 @@ class _Known:
 class _Layout:
     """Where the arrays by name are among the values of a call.
 
-    Parameters
+    Attributes
     ----------
     named, others
-        The places of arrays that are inputs, and of what is no array.
+        Pick the arrays that are inputs, and what is no array.
     out
-        That of the array for the result.
-
-    Examples
-    --------
-    >>> layout = _Layout([0], [1, 3], 2)
-    >>> layout.split(("data",), ("weight", 5, "out", True))
-    (('data', 'weight'), (5, True), 'out')
+        The place of the array for the result.
     """
 
-    __slots__ = ("_named", "_others", "_out")
+    __slots__ = ("named", "others", "out")
 
     def __init__(self, named: Sequence[int], others: Sequence[int], out: int | None) -> None:
-        self._named, self._others, self._out = _picker(named), _picker(others), out
-
-    def split(
-        self, arrays: tuple[Any, ...], values: Collection[Any]
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
-        """Return all arrays, the other values, and the array for the result."""
-        values = tuple(values)
-        return (
-            (*arrays, *self._named(values)),
-            self._others(values),
-            None if self._out is None else values[self._out],
-        )
+        self.named, self.others, self.out = _picker(named), _picker(others), out
 
 
 def _picker(places: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
@@ -245,8 +231,14 @@ class _Given(NamedTuple):
         layout = _Layout(
             [places[name] for name in named], [i for i in range(len(values)) if i not in taken], out
         )
-        arrays, others, target = layout.split(args[:count], values)
-        return cls((len(args), *kwargs, *kinds), arrays, named, target, others, layout)
+        return cls(
+            key=(len(args), *kwargs, *kinds),
+            arrays=(*args[:count], *layout.named(values)),
+            named=named,
+            out=None if out is None else values[out],
+            values=layout.others(values),
+            layout=layout,
+        )
 
 
 def _form_of(given: _Given, read: Read) -> Form | None:

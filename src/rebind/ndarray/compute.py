@@ -5,7 +5,7 @@ Arrays that are not dense leave it at one check, to a kernel for their storage t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -116,18 +116,16 @@ def take_states(
     Functions of operators write nothing in place.
     """
     count = len(op.returned_aux)
-    for array, value in zip(arrays[-count:], result[-count:], strict=True):
-        if array is not None and value is not None:
+    for place in range(-count, 0):
+        if (value := result[place]) is not None and (array := arrays[place]) is not None:
             array.write_unrecorded(value)
-    _fill_constants(op, arrays, p)
+    if mode.training and op.kernels.constants is not None:
+        _fill_constants(op.kernels.constants(p), op, arrays)
     return result[:-count]
 
 
-def _fill_constants(op: Operator, arrays: Sequence[ArrayBase | None], p: Params) -> None:
-    """In training mode, fill the arrays that an operator counts as constants."""
-    if op.kernels.constants is None or not mode.training:
-        return
-    constants = op.kernels.constants(p)
+def _fill_constants(constants: Mapping[str, float], op: Operator, arrays: Sequence[ArrayBase | None]) -> None:
+    """Fill the arrays that an operator counts as constants in training mode."""
     for name, array in zip(op.signature.input_names, arrays, strict=False):
         if array is not None and name in constants:
             array.write_unrecorded(torch.full_like(array.tensor, constants[name]).detach())

@@ -20,7 +20,7 @@ from ..ops import Operator
 from ..ops.spec import without_defaults
 from ..params import Params
 from .base import ArrayBase, wrap_tensor
-from .compute import take_states, unaliased, unaliased_single
+from .compute import device_of, take_states, unaliased, unaliased_single
 from .mode import mode
 from .written_calls import Call, Placed, Shape, write_call
 
@@ -65,6 +65,7 @@ class Form:
         "_over",
         "_types",
         "_varying",
+        "_visible",
         "absent",
         "device",
         "exactly",
@@ -94,31 +95,35 @@ class Form:
         self.placed: Placed = None, None, None
         self._order = tuple(order)
         self._varying = tuple(varying)
+        self._visible = op.record.visible_outputs(p)
         #: Types of arrays that are not all one, and that the operator takes.
         self._types: set[tuple[torch.dtype, ...]] = set()
         #: The call that writes over inputs, by which of them the result is to be; None where there is none.
         self._over: dict[tuple[bool, ...], Call | None] = {}
 
     def _write_and_run(self, *given: Any) -> Any:
-        self.run = self._written(self.op.kernels.function)
+        self.run = self._written()
         return self.run(*given)
 
-    def _written(self, function: Callable[..., Any], over: tuple[int, ...] = ()) -> Call:
-        """Return the call, written out for one of the operator's functions."""
+    def _written(self, function: Callable[..., Any] | None = None, over: tuple[int, ...] = ()) -> Call:
+        """Return the call, written out: of the operator's function, or of one that writes over inputs."""
         signature = self.op.signature
-        keywords = without_defaults(function, signature.keywords(self.p))
+        keywords = without_defaults(function or self.op.kernels.function, signature.keywords(self.p))
         for name in self._varying:
             keywords.pop(name, None)
+        device = self.device
+        if not self._order and self.p.get("ctx"):
+            device = device or device_of(self.p)
         shape = Shape(
             order=self._order,
             keywords=tuple(keywords),
             varying=self._varying,
             modes=tuple(sorted(signature.modes)),
-            has_device=self.device is not None,
+            has_device=device is not None,
             owns_output=self.op.kernels.owns_output,
             over=over,
         )
-        return write_call(self, function, keywords, shape, self.device)
+        return write_call(self, function, keywords, shape, device)
 
     def in_order(self, arrays: Sequence[Any]) -> list[Any]:
         """Return the operator's inputs, of the arrays of a call."""
@@ -136,11 +141,10 @@ class Form:
             return wrap_tensor(unaliased_single(result, tensors, False), device)
         if self.op.returned_aux:
             result = take_states(self.op, self.p, (*arrays, *self.absent), result)
-        made: list[ArrayBase] = [
-            wrap_tensor(unaliased(value, tensors), device)
-            for value in result[: self.op.record.visible_outputs(self.p)]
-        ]
-        return made[0] if len(made) == 1 else made
+        if self._visible == 1:
+            inputs = () if self.op.kernels.owns_output else tensors
+            return wrap_tensor(unaliased(result[0], inputs), device)
+        return [wrap_tensor(unaliased(value, tensors), device) for value in result[: self._visible]]
 
     def check_types(self, tensors: Sequence[Tensor]) -> None:
         """Raise the error for tensors of several types that the operator does not take."""

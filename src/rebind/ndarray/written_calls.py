@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import torch
 from torch import Tensor
 
-from ..device import Device
+from ..device import Device, current_device
 from ..grad_mode import is_grad_enabled, set_grad_enabled
 from ..ops import Operator
 from ..params import Params
 from ..precision import active_rules
 from .base import wrap_tensor
-from .compute import device_of, raise_explained, unaliased_single
+from .compute import raise_explained, unaliased_single
 from .mode import mode
 from .storage import DenseStorage
 
@@ -67,7 +67,7 @@ class Shape(NamedTuple):
     modes
         What the operator takes besides; see `Signature.modes`.
     has_device
-        Whether the device is one for all calls; else it is that of the first array.
+        Whether the device is one for all calls; else it is that of the first array, or the default.
     owns_output
         Whether a result that is no view is in memory of its own.
     over
@@ -85,22 +85,36 @@ class Shape(NamedTuple):
 
 def write_call(
     owner: Owner,
-    function: Callable[..., Any],
+    function: Callable[..., Any] | None,
     keywords: Mapping[str, Any],
     shape: Shape,
     device: Device | None,
 ) -> Call:
-    """Return the function that calls `function` on the tensors of arrays, and makes arrays of what it returns.
+    """Return the function that runs an operator on the tensors of arrays, and makes arrays of what it returns.
 
+    Parameters
+    ----------
+    owner
+        Who has the operator.
+    function
+        What is called, where it is not the operator's own function but one that writes over inputs.
+    keywords
+        The values of the parameters that are the same in all calls.
+    shape
+        What the text is made from.
+    device
+        Where the result is, if that is the same in all calls.
+
+    Examples
+    --------
     >>> import rebind as mx
     >>> from rebind.ndarray.forms import Form
     >>> from rebind.ops import find
     >>> add = find("elemwise_add")
     >>> form = Form(add, add.parse({}), (0, 1))
-    >>> shape = Shape((0, 1), (), ("alpha",), (), has_device=False, owns_output=True, over=())
-    >>> call = write_call(form, torch.add, {}, shape, None)
-    >>> call(mx.nd.ones((2,)), mx.nd.ones((2,)), 3).asnumpy()
-    array([4., 4.], dtype=float32)
+    >>> call = write_call(form, None, {}, Shape((0, 1), (), (), (), False, True, ()), None)
+    >>> call(mx.nd.ones((2,)), mx.nd.ones((2,))).asnumpy()
+    array([2., 2.], dtype=float32)
     """
     if len(shape.order) > _MOST_ARRAYS:
         return _other
@@ -117,7 +131,7 @@ def _compiled(shape: Shape) -> Callable[..., Call]:
         "Tensor": Tensor,
         "active_rules": active_rules,
         "array_class": DenseStorage.array_class,
-        "device_of": device_of,
+        "current_device": current_device,
         "is_grad_enabled": is_grad_enabled,
         "mode": mode,
         "raise_explained": raise_explained,
@@ -144,7 +158,7 @@ def make(form, function, device, {keywords}):
             set_grad_enabled(False)
         try:
             {begin_write}
-            result = function({given})
+            result = {function}({given})
             {return_written}
             if result.__class__ is not Tensor:
                 return form.take(result, {tensors}, {arrays}, device)
@@ -175,7 +189,7 @@ def _text(shape: Shape) -> str:
     if shape.has_device:
         find_device = "pass"
     else:
-        find_device = "device = array0.device" if tensors else "device = device_of(form.p)"
+        find_device = "device = array0.device" if tensors else "device = current_device()"
     if not {"generator", "device"}.isdisjoint(shape.modes):
         find_place = "if (placed := form.placed)[0] is not device: placed = form.place(device)"
     if shape.over:
@@ -206,6 +220,8 @@ def _text(shape: Shape) -> str:
         find_device=find_device,
         find_place=find_place,
         begin_write=begin_write,
+        # Looked up in each call: the operator's kernels may be others by then.
+        function="function" if shape.over else "form.op.kernels.function",
         given=", ".join(
             [
                 *tensors,

@@ -91,6 +91,10 @@ def full(
     return torch.full(shape or (), number_in(dtype, number), dtype=dtype, device=device)
 
 
+#: Below it float32 holds all integers.
+_EXACT = 1 << 24
+
+
 @operator("_arange", types=_typed)
 def arange(
     *,
@@ -121,7 +125,12 @@ def arange(
         start, step = int(start), int(step)
     # The stop is left out, as in Python's range, also for steps that do not divide it.
     end = start + count * step
-    if dtype is torch.float32 and start % 1 == step % 1 == 0 and max(abs(start), abs(end)) < 2**24:
+    if (
+        dtype is torch.float32
+        and start % 1 == step % 1 == 0
+        and -_EXACT < start < _EXACT
+        and -_EXACT < end < _EXACT
+    ):
         # Integers that float32 holds exactly: no detour is needed.
         numbers = torch.arange(start, end, step, dtype=dtype, device=device)
     else:

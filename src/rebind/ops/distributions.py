@@ -155,16 +155,23 @@ def _draw_for_each(
     """Return an array of draws of `shape` for each element of arrays of parameters."""
     # Parameters do not broadcast against each other, as in MXNet.
     first = parameters[0].shape
-    if any(parameter.shape != first for parameter in parameters):
+    if any([parameter.shape != first for parameter in parameters]):
         given = ", ".join(str(tuple(parameter.shape)) for parameter in parameters)
         raise ShapeError(f"arrays of parameters must have one shape; got {given}")
     compute = _compute_type(dtype)
-    spread = [parameter.detach().to(dtype=compute) for parameter in parameters]
+    spread = [_constant(parameter, compute) for parameter in parameters]
     if shape:
         # Each parameter gets the axes of `shape` after its own, and is repeated along them.
         ones = (1,) * len(shape)
         spread = [each.reshape(*first, *ones).expand(*first, *shape) for each in spread]
-    return draw(generator, *(each.contiguous() for each in spread)).to(dtype=dtype or torch.float32)
+    return draw(generator, *[each.contiguous() for each in spread]).to(dtype=dtype or torch.float32)
+
+
+def _constant(parameter: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return a parameter in a type, with no gradient to it."""
+    if parameter.requires_grad:
+        parameter = parameter.detach()
+    return parameter if parameter.dtype is dtype else parameter.to(dtype=dtype)
 
 
 def _typed(p: Params) -> TypeSlots:
@@ -178,6 +185,8 @@ def _one_shape(shapes: Shapes, p: Params) -> Shapes:
 
 
 def _declare_random(d: Distribution) -> None:
+    fill = d.fill
+
     def function(
         *,
         shape: SizesOrNone = None,
@@ -188,10 +197,12 @@ def _declare_random(d: Distribution) -> None:
         **settings: float,
     ) -> Tensor:
         # A fill draws straight into the result; else parameters are broadcast to arrays first.
-        if d.fill is None:
+        if fill is None:
             return _draw(d.draw, shape or (1,), dtype, device, generator, d.numbers(settings))
-        out = d.fill(shape or (1,), generator, dtype=_compute_type(dtype), device=device or "cpu", **settings)
-        return out.to(dtype=dtype) if dtype else out
+        if dtype is None:
+            return fill(shape or (1,), generator, device=device or "cpu", **settings)
+        out = fill(shape or (1,), generator, dtype=_compute_type(dtype), device=device or "cpu", **settings)
+        return out.to(dtype=dtype)
 
     name = f"random_{d.kind}"
     with_signature(function, name, f"Draws from {d.doc}.", d.settings)

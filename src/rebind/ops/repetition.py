@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -29,7 +30,9 @@ def broadcast_to(data: Tensor, *, shape: tuple[int, ...] = ()) -> Tensor:
     """
     if len(shape) != data.ndim:
         raise ShapeError(f"shape must have {data.ndim} axes as data has, {tuple(data.shape)}; got {shape}")
-    return _expanded(data, [n or m for n, m in zip(shape, data.shape, strict=True)])
+    if 0 in shape:
+        shape = tuple([n or m for n, m in zip(shape, data.shape, strict=True)])
+    return _expanded(data, shape)
 
 
 @operator("broadcast_axis", "broadcast_axes")
@@ -105,12 +108,9 @@ def repeat(data: Tensor, *, repeats: Annotated[int, AtLeast(0)], axis: int | Non
     >>> repeat(torch.tensor([1, 2]), repeats=2)
     tensor([1, 1, 2, 2])
     """
-    if axis is None:
-        data, axis = data.reshape(-1), 0
-    axis = normalize_axis(axis, data.ndim, "axis")
-    # A view until `flatten` copies it.
-    spread = data.unsqueeze(axis + 1).expand(*data.shape[: axis + 1], repeats, *data.shape[axis + 1 :])
-    return spread.flatten(axis, axis + 1)
+    if axis is not None:
+        axis = normalize_axis(axis, data.ndim, "axis")
+    return torch.repeat_interleave(data, repeats, axis)
 
 
 _PAD_MODES = {"constant": "constant", "edge": "replicate", "reflect": "reflect"}
@@ -135,7 +135,7 @@ def pad(
     if len(pad_width) != 2 * data.ndim:
         raise ShapeError(f"pad_width must have two numbers for each of {data.ndim} axes; got {pad_width}")
     if mode == "constant":
-        return F.pad(data, _last_axis_first(pad_width), value=number_in(data.dtype, constant_value))
+        return torch.constant_pad_nd(data, _last_axis_first(pad_width), number_in(data.dtype, constant_value))
     if data.ndim not in (4, 5) or any(pad_width[:4]):
         raise ShapeError(
             f"mode {mode!r} pads all but the first two of four or five axes; "
@@ -151,9 +151,10 @@ def pad(
     return F.pad(data, _last_axis_first(pad_width[4:]), mode=_PAD_MODES[mode])
 
 
-def _last_axis_first(pad_width: tuple[int, ...]) -> list[int]:
+@functools.lru_cache(maxsize=1024)
+def _last_axis_first(pad_width: tuple[int, ...]) -> tuple[int, ...]:
     # torch pads from the last axis; MXNet's numbers begin with the first.
-    return [n for at in range(len(pad_width) - 2, -1, -2) for n in pad_width[at : at + 2]]
+    return tuple(n for at in range(len(pad_width) - 2, -1, -2) for n in pad_width[at : at + 2])
 
 
 @pad.shapes_from_outputs

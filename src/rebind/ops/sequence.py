@@ -26,8 +26,8 @@ def _no_lengths(name: str, p: Params) -> bool:
 
 def _steps(data: Tensor, lengths: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """Return the numbers of the steps and the lengths, both shaped to be spread over the first two axes of data."""
-    steps = torch.arange(data.shape[axis], device=data.device)
-    return steps.unsqueeze(1 - axis), lengths.long().unsqueeze(axis)
+    steps, lengths = torch.arange(data.shape[axis], device=data.device), lengths.long()
+    return (steps, lengths.unsqueeze(1)) if axis else (steps.unsqueeze(1), lengths)
 
 
 @operator("SequenceMask", skip=_no_lengths, types={"sequence_length": "any"})
@@ -67,7 +67,9 @@ def sequence_mask(
     # (T, N) or (N, T), as data has them.
     beyond = steps >= lengths
     fill = number_in(data.dtype, value)
-    if can_read(data) and data.dim() > 2:
+    if data.dim() == 2:
+        return data.masked_fill(beyond, fill)
+    if can_read(data):
         # Whole rows at once, where it can be read which: several times as quick as a mask of all elements.
         rows = beyond.flatten().nonzero().squeeze(1)
         return data.flatten(0, 1).index_fill(0, rows, fill).reshape(data.shape)

@@ -345,7 +345,10 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tens
     if not squared:  # the parabola, without curvature, is everywhere
         return 0.0 * torch.square(data)
     # ``|x| - beta / 2`` beyond beta, ``x**2 / (2 beta)`` within; beta is 1 / scalar**2.
-    return F.smooth_l1_loss(data, data.new_zeros(()).expand_as(data), reduction="none", beta=1 / squared)
+    zeros = data.new_zeros(()).expand_as(data)
+    # As `F.smooth_l1_loss` calls it, after checks that take longer than small arrays. 0, for which the stubs have text,
+    # is no reduction.
+    return torch._C._nn.smooth_l1_loss(data, zeros, 0, 1 / squared)  # type: ignore[arg-type]
 
 
 for _made in (make_loss, hard_sigmoid, clip, smooth_l1):

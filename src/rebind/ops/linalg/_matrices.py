@@ -10,6 +10,9 @@ from ...errors import DTypeError, ShapeError
 __all__ = ["check_matrices", "one_or_more", "symmetric"]
 
 
+_TYPES = frozenset((torch.float32, torch.float64))
+
+
 def check_matrices(*arrays: Tensor, square: bool = False) -> None:
     """Raise unless `arrays` are matrices of a type that is computed with, and the first is square if it must be.
 
@@ -18,20 +21,20 @@ def check_matrices(*arrays: Tensor, square: bool = False) -> None:
         ...
     rebind.errors.ShapeError: A must hold square matrices; got shape (2, 3)
     """
-    for name, array in zip("ABC", arrays, strict=False):
+    for i, array in enumerate(arrays):
+        if array.ndim >= 2 and array.dtype in _TYPES:
+            continue
+        name = "ABC"[i]
         if array.ndim < 2:
             raise ShapeError(f"{name} must have two axes or more; got shape {tuple(array.shape)}")
-        if array.dtype not in (torch.float32, torch.float64):
-            raise DTypeError(
-                f"{name} must be float32 or float64; got {str(array.dtype).removeprefix('torch.')}"
-            )
-    if square and arrays[0].shape[-1] != arrays[0].shape[-2]:
-        raise ShapeError(f"A must hold square matrices; got shape {tuple(arrays[0].shape)}")
+        raise DTypeError(f"{name} must be float32 or float64; got {str(array.dtype).removeprefix('torch.')}")
+    if square and (shape := arrays[0].shape)[-1] != shape[-2]:
+        raise ShapeError(f"A must hold square matrices; got shape {tuple(shape)}")
 
 
 def one_or_more(out: Tensor) -> Tensor:
     """Return one number as an array of one axis: MXNet has no arrays without axes here."""
-    return out if out.ndim else out.reshape(1)
+    return out if out.ndim else out.view(1)
 
 
 def symmetric(matrix: Tensor, lower: bool = True) -> Tensor:

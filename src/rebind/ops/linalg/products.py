@@ -26,15 +26,17 @@ def _product(
 ) -> Tensor:
     """Return ``alpha * op(a) @ op(b)`` for matrices in `axis` and the last axis."""
     check_matrices(a, b)
-    if a.ndim != b.ndim:
+    axes = a.ndim
+    if axes != b.ndim:
         raise ShapeError(f"A and B must have as many axes; got {tuple(a.shape)} and {tuple(b.shape)}")
-    if not -a.ndim <= axis < a.ndim or axis % a.ndim == a.ndim - 1:
-        raise ShapeError(f"axis must name one of the first {a.ndim - 1} of {a.ndim} axes; got {axis}")
     # For another axis the rows are permuted to axis -2 first, and back at the end.
-    inner = axis in (-2, a.ndim - 2)
+    inner = axis == -2 or axis == axes - 2
+    if not inner and (not -axes <= axis < axes or axis % axes == axes - 1):
+        raise ShapeError(f"axis must name one of the first {axes - 1} of {axes} axes; got {axis}")
     left, right = (a, b) if inner else (a.movedim(axis, -2), b.movedim(axis, -2))
     left, right = left.mT if transpose_a else left, right.mT if transpose_b else right
-    if left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
+    one, other = left.shape, right.shape
+    if one[-1] != other[-2] or (axes > 2 and one[:-2] != other[:-2]):
         raise ShapeError(
             f"A and B must be equal in all axes but those of the matrices, and fit as matrices; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"

@@ -216,6 +216,10 @@ def _declare_softmax_output(name: str, *aliases: str) -> Operator:
 softmax_output = _declare_softmax_output("SoftmaxOutput", "Softmax")
 
 
+#: How torch calls a sum of losses, and a class that is not counted: none that a label has, in whatever type it comes.
+_SUM, _NO_CLASS = 2, -(2**62) - 1
+
+
 @operator("softmax_cross_entropy", labels=Labels(classes_of_last_axis))
 def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
@@ -237,18 +241,20 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
             f"label must have shape {tuple(data.shape[:1])} to match data "
             f"{tuple(data.shape)}; got {tuple(label.shape)}"
         )
-    index, logarithms = label.long().unsqueeze(1), torch.log_softmax(data, 1)
     floor = -18.420680743952367  # log(1e-8), also for a label that is none of the classes
+    classes, logarithms = label.long(), torch.log_softmax(data, 1).clamp_min_(floor)
     if can_read(data):
         # Nearly always all are classes, and the kernel looks: nothing has to be cut then.
         try:
-            return logarithms.gather(1, index).clamp(min=floor).sum(0).neg()
-        except RuntimeError:
+            # As `F.nll_loss` calls it: the stubs have text for the number of the reduction.
+            total = torch._C._nn.nll_loss_nd(logarithms, classes, None, _SUM, _NO_CLASS)  # type: ignore[arg-type]
+            return total.unsqueeze_(0)
+        except (RuntimeError, IndexError):
             pass
+    index = classes.unsqueeze(1)
     inside = index.clamp(0, data.shape[1] - 1)
     # Out-of-range labels were clamped for `gather`; they count as the floor.
-    chosen = torch.where(inside == index, logarithms.gather(1, inside), floor).clamp(min=floor)
-    return chosen.sum(0).neg()
+    return torch.where(inside == index, logarithms.gather(1, inside), floor).sum(0).neg()
 
 
 @softmax_cross_entropy.gradient

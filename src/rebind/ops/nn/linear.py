@@ -58,10 +58,12 @@ def fully_connected(
     tensor([[3.5000]])
     """
     # F.linear takes any number of rows; here the parameter and the weight must agree.
-    if weight.size(0) != num_hidden:
+    if weight.shape[0] != num_hidden:
         raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
-    rows = as_rows(data) if flatten and data.dim() != 2 else data
     multiply = F.linear if weight.numel() < LARGE else linear
+    if data.dim() == 2:
+        return multiply(data, weight, bias)
+    rows = as_rows(data) if flatten else data
     if rows.dim() < 3:
         return multiply(rows, weight, bias)
     out, shape = multiply(_matrix(rows), weight, bias), (*rows.shape[:-1], num_hidden)

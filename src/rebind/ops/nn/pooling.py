@@ -91,7 +91,10 @@ def pooling(
         out = _global(data, pool_type, p_value or 1)
     else:
         ones = (1,) * len(kernel)
-        extent = _extent(tuple(data.shape)[2:], kernel, stride or ones, pad, pooling_convention)
+        if pad or pooling_convention != "valid":
+            extent = _extent(tuple(data.shape)[2:], kernel, stride or ones, pad, pooling_convention)
+        else:
+            extent = _NO_BORDER[len(kernel)]
         include = count_include_pad is None or count_include_pad
         out = _windows(data, kernel, stride or ones, extent, pool_type, p_value or 1, include)
     return to_channels_last(out) if last else out
@@ -112,6 +115,9 @@ def _global(data: Tensor, pool_type: str, power: int = 1) -> Tensor:
 # What a pooling does at the borders: the padding of each axis, how many rows of the last window lie beyond it, and
 # whether torch can do that by itself.
 _Extent = tuple[Shape, Shape, bool]
+
+#: What there is without padding, by the number of spatial axes.
+_NO_BORDER: dict[int, _Extent] = {axes: ((0,) * axes, (), True) for axes in _MAX}
 
 
 @functools.lru_cache(maxsize=4096)

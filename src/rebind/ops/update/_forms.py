@@ -180,7 +180,7 @@ class Form:
     ) -> Tensors | None:
         """Run the rule on lists of tensors, without recording."""
         to_rule = self.to_rule
-        values = {to_rule[name]: value for name, value in settings.items() if name in to_rule}
+        values = {to_rule[name]: settings[name] for name in settings if name in to_rule}
         if self.preloaded:  # they stay on their device
             values["lr"], values["wd"] = (list(array.unbind()) for array in trailing)
         # An update is no part of what is differentiated.
@@ -193,19 +193,21 @@ class Form:
 
     def check(self, number: str, named: Mapping[str, Tensor]) -> None:
         """Raise an error for types that are not floating, or not fitting, and for shapes that are not the weight's."""
-        weight, free = named["weight"], self.declaration.free
+        weight = named["weight"]
+        shape = weight.shape
         if not weight.dtype.is_floating_point:
             raise DTypeError(
                 f"weight{number} must be of a floating type; got {_text(weight.dtype)}. "
                 "Convert it with astype()."
             )
         for name, array in named.items():
-            if array.shape != weight.shape and name not in free and name not in self.trailing:
+            if array.shape != shape and name not in self.declaration.free and name not in self.trailing:
                 raise ShapeError(
-                    f"{name}{number} must have the shape of weight{number}, {tuple(weight.shape)}; "
+                    f"{name}{number} must have the shape of weight{number}, {tuple(shape)}; "
                     f"got {tuple(array.shape)}"
                 )
-        self.check_types(named)
+        if self.fixed:
+            self.check_types(named)
 
     def check_types(self, named: Mapping[str, Tensor]) -> None:
         """Raise an error for an array that is not of the type that it always has."""

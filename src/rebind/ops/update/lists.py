@@ -87,8 +87,10 @@ def is_some(rate: Rate) -> bool:
     >>> is_some(0.0), is_some([0.0, 0.1]), is_some(torch.tensor(0.0))
     (False, True, True)
     """
-    members = rate if isinstance(rate, (list, tuple)) else (rate,)
-    return any(isinstance(member, Tensor) or member != 0 for member in members)
+    # Whether it is a number comes first: asking for a tensor takes torch longer than all else here.
+    if isinstance(rate, (float, int)):
+        return rate != 0
+    return isinstance(rate, Tensor) or any([is_some(member) for member in rate])
 
 
 def each(function: Callable[..., Number], *rates: Rate) -> Rate:
@@ -97,9 +99,10 @@ def each(function: Callable[..., Number], *rates: Rate) -> Rate:
     >>> each(lambda lr, wd: 1 - lr * wd, [0.5, 0.25], 2)
     [0.0, 0.5]
     """
-    length = next((len(rate) for rate in rates if isinstance(rate, (list, tuple))), None)
-    if length is None:
+    lengths = [len(rate) for rate in rates if isinstance(rate, (list, tuple))]
+    if not lengths:
         return function(*rates)
+    length = lengths[0]
     columns = [rate if isinstance(rate, (list, tuple)) else [rate] * length for rate in rates]
     return [function(*row) for row in zip(*columns, strict=True)]
 
@@ -174,10 +177,10 @@ def add_(targets: Tensors, sources: Tensors, rate: Rate) -> None:
     >>> targets
     [tensor([3.]), tensor([4.])]
     """
-    if isinstance(rate, (list, tuple, Tensor)):
-        torch._foreach_add_(targets, times(sources, rate))
+    if isinstance(rate, (float, int)):
+        torch._foreach_add_(targets, sources, alpha=rate)
     else:
-        torch._foreach_add_(targets, sources, alpha=cast(float, rate))
+        torch._foreach_add_(targets, times(sources, rate))
 
 
 def shift_(targets: Tensors, rate: Rate) -> None:
