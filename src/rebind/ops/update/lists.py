@@ -87,10 +87,11 @@ def is_some(rate: Rate) -> bool:
     >>> is_some(0.0), is_some([0.0, 0.1]), is_some(torch.tensor(0.0))
     (False, True, True)
     """
-    # Whether it is a number comes first: asking for a tensor takes torch longer than all else here.
+    # Numbers first: asking for a tensor takes torch longer than all else here.
     if isinstance(rate, (float, int)):
         return rate != 0
-    return isinstance(rate, Tensor) or any([is_some(member) for member in rate])
+    members = rate if isinstance(rate, (list, tuple)) else (rate,)
+    return any([isinstance(member, Tensor) or member != 0 for member in members])
 
 
 def each(function: Callable[..., Number], *rates: Rate) -> Rate:
@@ -177,8 +178,9 @@ def add_(targets: Tensors, sources: Tensors, rate: Rate) -> None:
     >>> targets
     [tensor([3.]), tensor([4.])]
     """
-    if isinstance(rate, (float, int)):
-        torch._foreach_add_(targets, sources, alpha=rate)
+    # Numbers first, as in `is_some`; NumPy's are others to Python.
+    if isinstance(rate, (float, int)) or not isinstance(rate, (list, tuple, Tensor)):
+        torch._foreach_add_(targets, sources, alpha=cast(float, rate))
     else:
         torch._foreach_add_(targets, times(sources, rate))
 
