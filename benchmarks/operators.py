@@ -400,18 +400,20 @@ class Times:
 
 
 def measure(row: Row, size: str, rounds: int | None = None) -> Times:
-    """Time both calls in turn; what else the machine does hits both."""
+    """Time both calls in turn; what else the machine does hits both.
+
+    Recording is switched on in torch, as it is in programs, which give it nothing to record.
+    """
     effort = SMALL_EFFORT if size == "small" else LARGE_EFFORT
     pair = calls(row, size)
-    with torch.no_grad():
-        counts = [_count(call, effort) for call in pair]
-        samples: list[list[float]] = [[], []]
-        gc.collect()
-        for round_ in range(rounds or effort.rounds):
-            if size == "large":
-                time.sleep(SETTLE_SECONDS / 4)
-            for index in (0, 1) if round_ % 2 else (1, 0):
-                samples[index].append(1e6 * _run(pair[index], counts[index]) / counts[index])
+    counts = [_count(call, effort) for call in pair]
+    samples: list[list[float]] = [[], []]
+    gc.collect()
+    for round_ in range(rounds or effort.rounds):
+        if size == "large":
+            time.sleep(SETTLE_SECONDS / 4)
+        for index in (0, 1) if round_ % 2 else (1, 0):
+            samples[index].append(1e6 * _run(pair[index], counts[index]) / counts[index])
     by_engine = dict(zip(("rebind", "torch"), samples, strict=True))
     return Times(*medians(by_engine), by_engine)
 

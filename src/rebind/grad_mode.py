@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["grad_mode", "inference_mode", "is_grad_enabled", "set_grad_enabled"]
+__all__ = ["grad_mode", "inference_mode", "is_grad_enabled", "is_recorded", "set_grad_enabled"]
 
 is_grad_enabled = torch.is_grad_enabled
 # Below `torch.set_grad_enabled`, which is a class whose construction costs more than the switch.
 set_grad_enabled = torch._C._set_grad_enabled
 # For a ``with`` block, as `torch.inference_mode`, which is written in Python.
 inference_mode = torch._C._InferenceMode
+
+
+def is_recorded(*tensors: torch.Tensor | None) -> bool:
+    """Return whether torch records what is computed of tensors: for functions with a quicker form for when it does not.
+
+    Imperative calls leave gradients switched on where no input has one.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> is_recorded(x), is_recorded(x.detach(), None)
+    (True, False)
+    """
+    return is_grad_enabled() and any([tensor is not None and tensor.requires_grad for tensor in tensors])
 
 
 class grad_mode:

@@ -153,8 +153,8 @@ def make(form, function, device, {keywords}):
         {check_types}
         {find_device}
         {find_place}
-        was_enabled = is_grad_enabled()
-        if was_enabled:
+        is_recorded = {requires_grad} and is_grad_enabled()
+        if is_recorded:
             set_grad_enabled(False)
         try:
             {begin_write}
@@ -168,7 +168,7 @@ def make(form, function, device, {keywords}):
         except (RuntimeError, IndexError) as error:
             raise_explained(error, form.op, {tensors}, form.p)
         finally:
-            if was_enabled:
+            if is_recorded:
                 set_grad_enabled(True)
     return call
 """
@@ -219,6 +219,8 @@ def _text(shape: Shape) -> str:
         check_types=check_types,
         find_device=find_device,
         find_place=find_place,
+        # Of other tensors torch records nothing, in whatever mode.
+        requires_grad="({})".format(" or ".join([f"{name}.requires_grad" for name in tensors]) or "False"),
         begin_write=begin_write,
         # Looked up in each call: the operator's kernels may be others by then.
         function="function" if shape.over else "form.op.kernels.function",

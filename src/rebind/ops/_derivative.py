@@ -8,6 +8,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from ..grad_mode import is_recorded
+
 __all__ = ["differentiable_twice"]
 
 Function = Callable[..., Tensor]
@@ -35,7 +37,7 @@ def differentiable_twice(fast: Function, exact: Function, *inputs: Tensor) -> Te
     12.0
     """
     # Nobody will differentiate: no small graph is saved.
-    if not torch.is_grad_enabled():
+    if not is_recorded(*inputs):
         return fast(*inputs)
     return _Twice.apply(fast, exact, *inputs)
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..errors import DTypeError, ShapeError
+from ..grad_mode import is_recorded
 from ..params import Between, Params
 from ..shapes import Shape
 from .spec import Shapes, operator
@@ -68,7 +69,7 @@ def identity_attach_kl_sparse_reg(
         raise DTypeError(f"data must be of a floating type; got {str(data.dtype).removeprefix('torch.')}")
     new_avg = _averaged(data, moving_avg, momentum) if training else None
     # Without gradients the operator is the identity.
-    if not torch.is_grad_enabled():
+    if not is_recorded(data):
         return data, new_avg
     average = moving_avg if new_avg is None else new_avg
     # The derivative of the Kullback-Leibler divergence between the target and the average.

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..grad_mode import is_recorded
 from ..params import Params
 from ..shapes import Shape
 from ._tables import unary
@@ -190,7 +191,7 @@ def _(p: Params, head_grad: Tensor, output: Tensor, data: Tensor) -> Tensor:
 @relu.in_place("data")
 def _(data: Tensor) -> Tensor:
     # Autograd must hear that its input is overwritten.
-    return _ReluInPlace.apply(data) if data.requires_grad and torch.is_grad_enabled() else torch.relu_(data)
+    return _ReluInPlace.apply(data) if is_recorded(data) else torch.relu_(data)
 
 
 sigmoid = unary("sigmoid", compute=torch.sigmoid, doc="``1 / (1 + exp(-data))``.")

@@ -77,7 +77,7 @@ def _convolution(
         ``windows = (spatial + 2 pad - dilate (kernel - 1) - 1) // stride + 1``
     """
     check_data(data, weight, kernel)
-    last = channels_last(layout)
+    last = layout is not None and channels_last(layout)
     if last:
         # Views: in memory they stay channels last, for which torch has kernels of its own.
         data, weight = to_channels_first(data), to_channels_first(weight)

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ...grad_mode import is_recorded
 from .._onednn import onednn_has
 
 __all__ = ["LARGE", "gradient_of_rows", "gradient_of_weight", "linear"]
@@ -38,7 +39,9 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if not _are_large(rows, weight.numel()):
         return F.linear(rows, weight, bias)
-    return _Linear.apply(rows, weight, bias) if torch.is_grad_enabled() else _linear(rows, weight, bias)
+    return (
+        _Linear.apply(rows, weight, bias) if is_recorded(rows, weight, bias) else _linear(rows, weight, bias)
+    )
 
 
 def gradient_of_rows(head_grad: Tensor, weight: Tensor) -> Tensor:
@@ -59,7 +62,7 @@ def gradient_of_weight(head_grad: Tensor, rows: Tensor) -> Tensor:
     if not _are_large(rows, head_grad.shape[1] * rows.shape[1]):
         return head_grad.t().mm(rows)
     one, other = head_grad.t(), rows.t()
-    return _Linear.apply(one, other, None) if torch.is_grad_enabled() else _linear(one, other, None)
+    return _Linear.apply(one, other, None) if is_recorded(one, other) else _linear(one, other, None)
 
 
 def _are_large(rows: Tensor, weights: int) -> bool:

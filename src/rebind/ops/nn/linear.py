@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import ShapeError
+from ...grad_mode import is_recorded
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._reading import can_read
@@ -68,7 +69,7 @@ def fully_connected(
         return multiply(rows, weight, bias)
     out, shape = multiply(_matrix(rows), weight, bias), (*rows.shape[:-1], num_hidden)
     # What comes next may write over it, and of what is written into a view autograd copies the gradients.
-    return _unsafe_view(out, shape) if torch.is_grad_enabled() else out.view(*shape)
+    return _unsafe_view(out, shape) if is_recorded(out) else out.view(*shape)
 
 
 def as_rows(data: Tensor) -> Tensor:

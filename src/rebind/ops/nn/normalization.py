@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import ShapeError
+from ...grad_mode import is_recorded
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, size
 from .._types import Count, require_floating
@@ -70,7 +71,7 @@ def layer_norm(
     # The native function returns the mean and the inverse deviation too, which F.layer_norm hides.
     if (
         last_axis.numel() > _LONG * gamma.numel()
-        and torch.is_grad_enabled()
+        and is_recorded(data, gamma, beta)
         and not torch.compiler.is_compiling()
     ):
         out, mean, invstd = _LongLayerNorm.apply(last_axis, gamma, beta, eps)

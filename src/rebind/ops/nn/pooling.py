@@ -79,24 +79,23 @@ def pooling(
     >>> pooling(data, kernel=(2,), stride=(2,)), pooling(data, pool_type="avg", global_pool=True)
     (tensor([[[3., 2.]]]), tensor([[[1.5000]]]))
     """
-    if not global_pool and data.dim() != len(kernel) + 2:  # torch would take data without a batch axis
-        raise ShapeError(
-            f"data must have {len(kernel) + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}"
-        )
-    stride, pad = stride[: len(kernel)], pad[: len(kernel)]
-    last = channels_last(layout)
+    axes = len(kernel)
+    if not global_pool and data.dim() != axes + 2:  # torch would take data without a batch axis
+        raise ShapeError(f"data must have {axes + 2} axes for kernel {kernel}; got shape {tuple(data.shape)}")
+    last = layout is not None and channels_last(layout)
     if last:
         data = to_channels_first(data)
     if global_pool:
         out = _global(data, pool_type, p_value or 1)
     else:
-        ones = (1,) * len(kernel)
+        # Some programs give three numbers everywhere.
+        stride = stride[:axes] or (1,) * axes
         if pad or pooling_convention != "valid":
-            extent = _extent(tuple(data.shape)[2:], kernel, stride or ones, pad, pooling_convention)
+            extent = _extent(tuple(data.shape)[2:], kernel, stride, pad[:axes], pooling_convention)
         else:
-            extent = _NO_BORDER[len(kernel)]
+            extent = _NO_BORDER[axes]
         include = count_include_pad is None or count_include_pad
-        out = _windows(data, kernel, stride or ones, extent, pool_type, p_value or 1, include)
+        out = _windows(data, kernel, stride, extent, pool_type, p_value or 1, include)
     return to_channels_last(out) if last else out
 
 

@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from ... import draws
 from ...draws import Source, derive
+from ...grad_mode import is_recorded
 from ...shapes import Shape
 
 __all__ = ["GATES", "Clip", "Mode", "States", "parameter_shapes", "run_layers", "unpack"]
@@ -176,7 +177,8 @@ def _fused(
     flat = [weight for cell in cells for weight in cell]
     hidden = states if mode == "lstm" else states[0]
     # "Training" makes a kernel save what the gradient needs; dropout, its other effect, is done by `_stack`.
-    rest = (flat, True, len(cells) // directions, 0.0, torch.is_grad_enabled(), directions == 2)
+    recorded = is_recorded(data, *states, *flat)
+    rest = (flat, True, len(cells) // directions, 0.0, recorded, directions == 2)
     # What torch.nn.LSTM and its kin call; the modules themselves insist on owning their weights.
     kernel = getattr(torch._VF, mode)
     if batch_sizes is None:

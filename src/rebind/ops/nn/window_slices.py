@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...grad_mode import is_recorded
 from ...shapes import Shape
 from .._reading import can_read
 
@@ -32,7 +33,7 @@ def suits(data: Tensor, kernel: Shape, stride: Shape) -> bool:
         return False
     if not (can_read(data) and data.is_contiguous()) or min(data.shape[2:]) < 1:
         return False
-    return not _is_differentiated(data) or all(k <= s for k, s in zip(kernel, stride, strict=True))
+    return not is_recorded(data) or all(k <= s for k, s in zip(kernel, stride, strict=True))
 
 
 def suits_maximum(data: Tensor, kernel: Shape, stride: Shape) -> bool:
@@ -47,11 +48,7 @@ def suits_maximum(data: Tensor, kernel: Shape, stride: Shape) -> bool:
     if not suits(data, kernel, stride):
         return False
     # Torch's takes 0.3 to 0.7 of the time for one axis in inference, and for three axes, backward included, 0.6 to 0.9.
-    return len(kernel) == 2 or (len(kernel) == 1) == _is_differentiated(data)
-
-
-def _is_differentiated(data: Tensor) -> bool:
-    return torch.is_grad_enabled() and data.requires_grad
+    return len(kernel) == 2 or (len(kernel) == 1) == is_recorded(data)
 
 
 def largest(data: Tensor, kernel: Shape, stride: Shape) -> Tensor:
