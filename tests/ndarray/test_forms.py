@@ -267,6 +267,27 @@ def test_forms_are_bounded(monkeypatch: pytest.MonkeyPatch, runs: list[Any]) -> 
     assert len(runs) == 1
 
 
+def test_forms_of_arrays_by_name_are_bounded(monkeypatch: pytest.MonkeyPatch, runs: list[Any]) -> None:
+    monkeypatch.setattr(callers, "_MOST_FORMS", 2)
+    function = make_caller(find("clip"), "clip")
+    x = mx.nd.array([9])
+    for most in (1, 2, 3, 1, 1):
+        assert function(data=x, a_min=0, a_max=most).item() == most
+    assert len(runs) == 1
+
+
+def test_arrays_by_position_and_by_name_in_turn(runs: list[Any]) -> None:
+    function = make_caller(find("sum"), "sum")
+    x, out = mx.nd.array([[1, 2], [3, 4]]), mx.nd.zeros((2,))
+    for _ in range(3):
+        for axis, wanted in ((0, [4, 6]), (1, [3, 7])):
+            assert function(x, axis=axis).asnumpy().tolist() == wanted
+            assert function(data=x, axis=axis).asnumpy().tolist() == wanted
+            assert function(axis=axis, data=x).asnumpy().tolist() == wanted
+            assert function(x, axis, out=out).asnumpy().tolist() == wanted
+    assert len(runs) == 2 * 8 and all(each is not None for each in runs)
+
+
 @pytest.mark.parametrize(
     ("draw", "args", "kwargs"),
     [
