@@ -22,7 +22,7 @@ from ..params import Params
 from .base import ArrayBase, wrap_tensor
 from .compute import device_of, take_states, unaliased, unaliased_single
 from .mode import mode
-from .written_calls import Call, Placed, Shape, write_call
+from .written_calls import Call, Pattern, Placed, write_call
 
 __all__ = ["Form"]
 
@@ -114,7 +114,7 @@ class Form:
         device = self.device
         if not self._order and self.p.get("ctx"):
             device = device or device_of(self.p)
-        shape = Shape(
+        pattern = Pattern(
             order=self._order,
             keywords=tuple(keywords),
             varying=self._varying,
@@ -123,7 +123,7 @@ class Form:
             owns_output=self.op.kernels.owns_output,
             over=over,
         )
-        return write_call(self, function, keywords, shape, device)
+        return write_call(self, function, keywords, pattern, device)
 
     def in_order(self, arrays: Sequence[Any]) -> list[Any]:
         """Return the operator's inputs, of the arrays of a call."""

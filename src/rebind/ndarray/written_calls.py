@@ -24,7 +24,7 @@ from .compute import raise_explained, unaliased_single
 from .mode import mode
 from .storage import DenseStorage
 
-__all__ = ["Call", "Owner", "Placed", "Shape", "write_call"]
+__all__ = ["Call", "Owner", "Pattern", "Placed", "write_call"]
 
 # Of more arrays there would be many functions, and a loop over them does not count beside the rest.
 _MOST_ARRAYS = 8
@@ -53,7 +53,7 @@ class Owner(Protocol):
         """Return the arrays of a result that is more than one tensor."""
 
 
-class Shape(NamedTuple):
+class Pattern(NamedTuple):
     """What the text of a function depends on.
 
     Attributes
@@ -87,7 +87,7 @@ def write_call(
     owner: Owner,
     function: Callable[..., Any] | None,
     keywords: Mapping[str, Any],
-    shape: Shape,
+    pattern: Pattern,
     device: Device | None,
 ) -> Call:
     """Return the function that runs an operator on the tensors of arrays, and makes arrays of what it returns.
@@ -100,7 +100,7 @@ def write_call(
         What is called, where it is not the operator's own function but one that writes over inputs.
     keywords
         The values of the parameters that are the same in all calls.
-    shape
+    pattern
         What the text is made from.
     device
         Where the result is, if that is the same in all calls.
@@ -112,13 +112,13 @@ def write_call(
     >>> from rebind.ops import find
     >>> add = find("elemwise_add")
     >>> form = Form(add, add.parse({}), (0, 1))
-    >>> call = write_call(form, None, {}, Shape((0, 1), (), (), (), False, True, ()), None)
+    >>> call = write_call(form, None, {}, Pattern((0, 1), (), (), (), False, True, ()), None)
     >>> call(mx.nd.ones((2,)), mx.nd.ones((2,))).asnumpy()
     array([2., 2.], dtype=float32)
     """
-    if len(shape.order) > _MOST_ARRAYS:
+    if len(pattern.order) > _MOST_ARRAYS:
         return _other
-    return _compiled(shape)(owner, function, device, *keywords.values())
+    return _compiled(pattern)(owner, function, device, *keywords.values())
 
 
 def _other(*_: object) -> None:
@@ -126,7 +126,7 @@ def _other(*_: object) -> None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _compiled(shape: Shape) -> Callable[..., Call]:
+def _compiled(pattern: Pattern) -> Callable[..., Call]:
     names: dict[str, Any] = {
         "Tensor": Tensor,
         "active_rules": active_rules,
@@ -140,7 +140,7 @@ def _compiled(shape: Shape) -> Callable[..., Call]:
         "wrap_tensor": wrap_tensor,
     }
     # Under this file's name, as it stands in tracebacks.
-    exec(compile(_text(shape), f"{__file__}: {len(shape.order)} arrays", "exec"), names)
+    exec(compile(_text(pattern), f"{__file__}: {len(pattern.order)} arrays", "exec"), names)
     made: Callable[..., Call] = names["make"]
     return made
 
@@ -176,9 +176,9 @@ def make(form, function, device, {keywords}):
 _MODES = {"training": "mode.training", "generator": "placed[1]", "device": "placed[2]"}
 
 
-def _text(shape: Shape) -> str:
+def _text(pattern: Pattern) -> str:
     """Return the text of a function that makes the function, from what is the same in all calls."""
-    inputs = range(len(shape.order))
+    inputs = range(len(pattern.order))
     tensors = [f"tensor{i}" for i in inputs]
     # Each part is one line.
     check_types = find_place = begin_write = return_written = "pass"
@@ -186,25 +186,25 @@ def _text(shape: Shape) -> str:
         first, *others = (f"{name}.dtype" for name in tensors)
         is_mixed = " or ".join([f"{name} is not {first}" for name in others])
         check_types = f"if {is_mixed}: form.check_types({_tuple_of(tensors)})"
-    if shape.has_device:
+    if pattern.has_device:
         find_device = "pass"
     else:
         find_device = "device = array0.device" if tensors else "device = current_device()"
-    if not {"generator", "device"}.isdisjoint(shape.modes):
+    if not {"generator", "device"}.isdisjoint(pattern.modes):
         find_place = "if (placed := form.placed)[0] is not device: placed = form.place(device)"
-    if shape.over:
-        begin_write = "; ".join([f"tensor{i} = array{i}.begin_write(recorded=False)" for i in shape.over])
-        return_written = f"return array{shape.over[0]}"
+    if pattern.over:
+        begin_write = "; ".join([f"tensor{i} = array{i}.begin_write(recorded=False)" for i in pattern.over])
+        return_written = f"return array{pattern.over[0]}"
     is_shared = ["result._is_view()"]
-    if not shape.owns_output:
+    if not pattern.owns_output:
         place = "(place := result.data_ptr())"
         for name in tensors:
             is_shared.append(f"{place} == {name}.data_ptr()")
             place = "place"
     return _TEXT.format(
-        keywords=", ".join(map(_given, shape.keywords)),
+        keywords=", ".join(map(_given, pattern.keywords)),
         parameters=", ".join(
-            [*(f"array{shape.order.index(i)}" for i in inputs), *map(_given, shape.varying)]
+            [*(f"array{pattern.order.index(i)}" for i in inputs), *map(_given, pattern.varying)]
         ),
         is_other=" or ".join(
             [
@@ -223,12 +223,12 @@ def _text(shape: Shape) -> str:
         requires_grad="({})".format(" or ".join([f"{name}.requires_grad" for name in tensors]) or "False"),
         begin_write=begin_write,
         # Looked up in each call: the operator's kernels may be others by then.
-        function="function" if shape.over else "form.op.kernels.function",
+        function="function" if pattern.over else "form.op.kernels.function",
         given=", ".join(
             [
                 *tensors,
-                *(f"{name}={_given(name)}" for name in (*shape.keywords, *shape.varying)),
-                *(f"{name}={_MODES[name]}" for name in shape.modes),
+                *(f"{name}={_given(name)}" for name in (*pattern.keywords, *pattern.varying)),
+                *(f"{name}={_MODES[name]}" for name in pattern.modes),
             ]
         ),
         return_written=return_written,
