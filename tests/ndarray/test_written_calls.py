@@ -81,18 +81,35 @@ def test_what_is_not_plain_is_left_to_others(others: Any, why: str) -> None:
     assert Form(op, op.parse({}), (0, 1)).run(*others(arrays(1)[0])) is None, why
 
 
-def test_what_is_recorded_is_left_to_others() -> None:
-    op = find("elemwise_add")
+def test_what_is_recorded(torch_records: bool) -> None:
+    op = find("elemwise_mul")
     form = Form(op, op.parse({}), (0, 1))
     x, y = arrays(2)
+    for each in (x, y):
+        each.attach_grad()
     with mx.autograd.record():
-        assert form.run(x, y) is None
-    x.attach_grad()
-    with mx.autograd.record():
-        z = x * y
+        z = form.run(form.run(x, y), y)
+    z.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), y.asnumpy() ** 2)
+    np.testing.assert_array_equal(y.grad.asnumpy(), (2 * x * y).asnumpy())
     # Outside nothing is recorded, whatever torch would do with a tensor that has a gradient behind it.
-    made = form.run(z, z)
-    assert z.tensor.requires_grad and not made.tensor.requires_grad
+    with mx.autograd.record():
+        z = form.run(x, y)
+    assert z.tensor.requires_grad and not form.run(z, z).tensor.requires_grad
+
+
+def test_what_is_left_to_others_inside_of_a_record() -> None:
+    op = find("elemwise_mul")
+    form = Form(op, op.parse({}), (0, 1))
+    x, whole = arrays(1)[0], arrays(1, "int32")[0]
+    whole.attach_grad()
+    several = find("SliceChannel")
+    number = find("_mul_scalar")
+    with mx.autograd.record():
+        assert form.run(x, 3) is None
+        assert form.run(whole, whole) is None
+        assert Form(several, several.parse({"num_outputs": 2}), (0,)).run(x) is None
+        assert Form(number, number.parse({}), (0,), varying=("scalar",)).run(x, 2.0) is None
 
 
 def test_types_that_differ_are_checked_once_for_each_combination(monkeypatch: pytest.MonkeyPatch) -> None:

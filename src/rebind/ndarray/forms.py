@@ -19,10 +19,11 @@ from ..memo import Exactly
 from ..ops import Operator
 from ..ops.spec import without_defaults
 from ..params import Params
+from . import history
 from .base import ArrayBase, wrap_tensor
 from .compute import device_of, take_states, unaliased, unaliased_single
 from .mode import mode
-from .written_calls import Call, Pattern, Placed, write_call
+from .written_calls import Call, Pattern, Placed, never_plain, write_call
 
 __all__ = ["Form"]
 
@@ -50,6 +51,8 @@ class Form:
     run
         The plain case: takes the arrays, and the parameters that vary; returns an array or a list, or None where the
         case is another one.
+    record
+        The same inside of a record.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Form:
         "op",
         "p",
         "placed",
+        "record",
         "run",
     )
 
@@ -92,6 +96,7 @@ class Form:
         self.exactly = exactly
         #: Computes what the operator does of arrays, in the plain case; it is written when it is first needed.
         self.run: Call = self._write_and_run
+        self.record: Call = self._write_and_record
         self.placed: Placed = None, None, None
         self._order = tuple(order)
         self._varying = tuple(varying)
@@ -105,10 +110,23 @@ class Form:
         self.run = self._written()
         return self.run(*given)
 
-    def _written(self, function: Callable[..., Any] | None = None, over: tuple[int, ...] = ()) -> Call:
+    def _write_and_record(self, *arrays: Any) -> Any:
+        # Of several results, and where states are among them, `invoke` knows more.
+        has_one = len(self.op.record.output_names(self.p)) == 1 and not self.op.returned_aux
+        self.record = self._written(recorded=True) if has_one else never_plain
+        return self.record(*arrays)
+
+    def _written(
+        self,
+        function: Callable[..., Any] | None = None,
+        over: tuple[int, ...] = (),
+        recorded: bool = False,
+    ) -> Call:
         """Return the call, written out: of the operator's function, or of one that writes over inputs."""
         signature = self.op.signature
-        keywords = without_defaults(function or self.op.kernels.function, signature.keywords(self.p))
+        keywords = signature.keywords(self.p)
+        if not recorded:  # rules of gradients are given all
+            keywords = without_defaults(function or self.op.kernels.function, keywords)
         for name in self._varying:
             keywords.pop(name, None)
         device = self.device
@@ -122,6 +140,7 @@ class Form:
             has_device=device is not None,
             owns_output=self.op.kernels.owns_output,
             over=over,
+            recorded=recorded,
         )
         return write_call(self, function, keywords, pattern, device)
 
@@ -134,6 +153,11 @@ class Form:
         generator = generators.generator(device) if "generator" in self.op.signature.modes else None
         self.placed = device, generator, device.torch
         return self.placed
+
+    def remember(self, arrays: Sequence[Any], made: ArrayBase) -> ArrayBase:
+        """Note that an array was computed from others, inside of a record; return it."""
+        history.remember(self.op, self.p, arrays, (made,))
+        return made
 
     def take(self, result: Any, tensors: Sequence[Tensor], arrays: Sequence[Any], device: Device) -> Any:
         """Return the arrays of a result that is not one tensor: an array or a list; write the states in it."""

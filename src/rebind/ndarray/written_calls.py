@@ -24,7 +24,7 @@ from .compute import raise_explained, unaliased_single
 from .mode import mode
 from .storage import DenseStorage
 
-__all__ = ["Call", "Owner", "Pattern", "Placed", "write_call"]
+__all__ = ["Call", "Owner", "Pattern", "Placed", "never_plain", "write_call"]
 
 # Of more arrays there would be many functions, and a loop over them does not count beside the rest.
 _MOST_ARRAYS = 8
@@ -49,6 +49,12 @@ class Owner(Protocol):
     def place(self, device: Device) -> Placed:
         """Make `placed` that of a device, and return it."""
 
+    def record(self, *arrays: Any) -> Any:
+        """Do as the function, for arrays inside of a record."""
+
+    def remember(self, arrays: tuple[Any, ...], made: Any) -> Any:
+        """Note how an array was computed, and return it."""
+
     def take(self, result: Any, tensors: tuple[Tensor, ...], arrays: tuple[Any, ...], device: Device) -> Any:
         """Return the arrays of a result that is more than one tensor."""
 
@@ -72,6 +78,8 @@ class Pattern(NamedTuple):
         Whether a result that is no view is in memory of its own.
     over
         The inputs that the result is written over, by an operator that returns nothing then.
+    recorded
+        Whether it is for calls inside of records, of operators with one result.
     """
 
     order: tuple[int, ...]
@@ -81,6 +89,7 @@ class Pattern(NamedTuple):
     has_device: bool
     owns_output: bool
     over: tuple[int, ...]
+    recorded: bool = False
 
 
 def write_call(
@@ -117,11 +126,11 @@ def write_call(
     array([2., 2.], dtype=float32)
     """
     if len(pattern.order) > _MOST_ARRAYS:
-        return _other
+        return never_plain
     return _compiled(pattern)(owner, function, device, *keywords.values())
 
 
-def _other(*_: object) -> None:
+def never_plain(*_: object) -> None:
     """Take every case for another than the plain one."""
 
 
@@ -145,97 +154,117 @@ def _compiled(pattern: Pattern) -> Callable[..., Call]:
     return made
 
 
-_TEXT = """
-def make(form, function, device, {keywords}):
-    def call({parameters}):
-        if {is_other}:
-            return None
-        {check_types}
-        {find_device}
-        {find_place}
-        is_recorded = {requires_grad} and is_grad_enabled()
-        if is_recorded:
-            set_grad_enabled(False)
-        try:
-            {begin_write}
-            result = {function}({given})
-            {return_written}
-            if result.__class__ is not Tensor:
-                return form.take(result, {tensors}, {arrays}, device)
-            if {is_shared}:
-                result = unaliased_single(result, {tensors}, False)
-            return wrap_tensor(result, device)
-        except (RuntimeError, IndexError) as error:
-            raise_explained(error, form.op, {tensors}, form.p)
-        finally:
-            if is_recorded:
-                set_grad_enabled(True)
-    return call
-"""
 #: What an operator takes beside parameters, and where the function has it from.
 _MODES = {"training": "mode.training", "generator": "placed[1]", "device": "placed[2]"}
 
 
 def _text(pattern: Pattern) -> str:
-    """Return the text of a function that makes the function, from what is the same in all calls."""
+    """Return the text of `make`, which returns the function, from what is the same in all calls."""
     inputs = range(len(pattern.order))
-    tensors = [f"tensor{i}" for i in inputs]
-    # Each part is one line.
-    check_types = find_place = begin_write = return_written = "pass"
-    if len(tensors) > 1:
-        first, *others = (f"{name}.dtype" for name in tensors)
-        is_mixed = " or ".join([f"{name} is not {first}" for name in others])
-        check_types = f"if {is_mixed}: form.check_types({_tuple_of(tensors)})"
-    if pattern.has_device:
-        find_device = "pass"
+    names, named = [f"array{i}" for i in inputs], [f"tensor{i}" for i in inputs]
+    in_call = [names[pattern.order.index(i)] for i in inputs]
+    arrays, tensors = _tuple_of(names), _tuple_of(named)
+    lines = [
+        f"def make(form, function, device, {', '.join(map(_given, pattern.keywords))}):",
+        f"    def call({', '.join([*in_call, *map(_given, pattern.varying)])}):",
+        *_indented(2, _conditions(pattern, in_call)),
+        *_indented(2, _preparations(pattern, names, named)),
+        "        try:",
+        *_indented(3, _computation(pattern, names, named)),
+        "        except (RuntimeError, IndexError) as error:",
+        f"            raise_explained(error, form.op, {tensors}, form.p)",
+        "        finally:",
+        f"            if is_switched: set_grad_enabled({not pattern.recorded})",
+    ]
+    if pattern.recorded:
+        lines.append(f"        return form.remember({arrays}, made)")
+    return "\n".join([*lines, "    return call"])
+
+
+def _conditions(pattern: Pattern, in_call: Sequence[str]) -> list[str]:
+    """Return what makes `tensor0` of `array0`, and leaves all but the plain case."""
+    is_other = ["active_rules() is not None"]
+    lines = []
+    if pattern.recorded:
+        is_other.append("not mode.recording")
+    elif pattern.over or pattern.varying:
+        is_other.append("mode.recording")
     else:
-        find_device = "device = array0.device" if tensors else "device = current_device()"
+        lines.append(f"if mode.recording: return form.record({', '.join(in_call)})")
+    for i in range(len(pattern.order)):
+        is_other += [
+            f"array{i}.__class__ is not array_class",
+            f"(tensor{i} := array{i}.storage.tensor) is None",
+        ]
+    lines.append(f"if {' or '.join(is_other)}: return None")
+    if pattern.recorded:
+        for i in range(len(pattern.order)):
+            # torch records operations on the leaf; whole numbers, which it has in another type, are another case.
+            lines += [
+                f"if (leaf := array{i}.leaf) is not None:",
+                f"    if leaf.dtype is not tensor{i}.dtype: return None",
+                f"    tensor{i} = leaf",
+            ]
+    return lines
+
+
+def _preparations(pattern: Pattern, names: Sequence[str], named: Sequence[str]) -> list[str]:
+    """Return what is done before the operator runs."""
+    lines = []
+    if len(named) > 1:
+        is_mixed = " or ".join([f"{name}.dtype is not {named[0]}.dtype" for name in named[1:]])
+        lines.append(f"if {is_mixed}: form.check_types({_tuple_of(named)})")
+    if not pattern.has_device:
+        lines.append(f"device = {names[0]}.device" if names else "device = current_device()")
     if not {"generator", "device"}.isdisjoint(pattern.modes):
-        find_place = "if (placed := form.placed)[0] is not device: placed = form.place(device)"
+        lines.append("if (placed := form.placed)[0] is not device: placed = form.place(device)")
+    if pattern.recorded:
+        is_switched = "not is_grad_enabled()"
+    else:
+        # Of tensors that want no gradient torch records nothing, in whatever mode.
+        wants = " or ".join([f"{name}.requires_grad" for name in named])
+        is_switched = f"({wants}) and is_grad_enabled()" if named else "False"
+    return [
+        *lines,
+        f"is_switched = {is_switched}",
+        f"if is_switched: set_grad_enabled({pattern.recorded})",
+    ]
+
+
+def _computation(pattern: Pattern, names: Sequence[str], named: Sequence[str]) -> list[str]:
+    """Return what runs the operator, and makes arrays of the result."""
+    given = [
+        *named,
+        *(f"{name}={_given(name)}" for name in (*pattern.keywords, *pattern.varying)),
+        *(f"{name}={_MODES[name]}" for name in pattern.modes),
+    ]
+    call, arrays, tensors = f"({', '.join(given)})", _tuple_of(names), _tuple_of(named)
     if pattern.over:
-        begin_write = "; ".join([f"tensor{i} = array{i}.begin_write(recorded=False)" for i in pattern.over])
-        return_written = f"return array{pattern.over[0]}"
-    is_shared = ["result._is_view()"]
-    if not pattern.owns_output:
-        place = "(place := result.data_ptr())"
-        for name in tensors:
-            is_shared.append(f"{place} == {name}.data_ptr()")
-            place = "place"
-    return _TEXT.format(
-        keywords=", ".join(map(_given, pattern.keywords)),
-        parameters=", ".join(
-            [*(f"array{pattern.order.index(i)}" for i in inputs), *map(_given, pattern.varying)]
-        ),
-        is_other=" or ".join(
-            [
-                "mode.recording",
-                "active_rules() is not None",
-                *(
-                    f"array{i}.__class__ is not array_class or (tensor{i} := array{i}.storage.tensor) is None"
-                    for i in inputs
-                ),
-            ]
-        ),
-        check_types=check_types,
-        find_device=find_device,
-        find_place=find_place,
-        # Of other tensors torch records nothing, in whatever mode.
-        requires_grad="({})".format(" or ".join([f"{name}.requires_grad" for name in tensors]) or "False"),
-        begin_write=begin_write,
-        # Looked up in each call: the operator's kernels may be others by then.
-        function="function" if pattern.over else "form.op.kernels.function",
-        given=", ".join(
-            [
-                *tensors,
-                *(f"{name}={_given(name)}" for name in (*pattern.keywords, *pattern.varying)),
-                *(f"{name}={_MODES[name]}" for name in pattern.modes),
-            ]
-        ),
-        return_written=return_written,
-        tensors=_tuple_of(tensors),
-        arrays=_tuple_of([f"array{i}" for i in inputs]),
-        is_shared=" or ".join(is_shared),
-    )
+        return [
+            *(f"{named[i]} = {names[i]}.begin_write(recorded=False)" for i in pattern.over),
+            f"function{call}",
+            f"return {names[pattern.over[0]]}",
+        ]
+    # Looked up in each call: the operator's kernels may be others by then.
+    kind = "differentiable" if pattern.recorded else "function"
+    lines = [f"result = form.op.kernels.{kind}{call}"]
+    if not pattern.recorded:
+        lines.append(
+            f"if result.__class__ is not Tensor: return form.take(result, {tensors}, {arrays}, device)"
+        )
+    is_shared, place = ["result._is_view()"], "(place := result.data_ptr())"
+    for name in () if pattern.owns_output else named:
+        is_shared.append(f"{place} == {name}.data_ptr()")
+        place = "place"
+    return [
+        *lines,
+        f"if {' or '.join(is_shared)}: result = unaliased_single(result, {tensors}, {pattern.recorded})",
+        f"{'made =' if pattern.recorded else 'return'} wrap_tensor(result, device)",
+    ]
+
+
+def _indented(depth: int, lines: Sequence[str]) -> list[str]:
+    return [" " * 4 * depth + line for line in lines]
 
 
 def _given(name: str) -> str:
