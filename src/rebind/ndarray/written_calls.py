@@ -222,8 +222,7 @@ def _preparations(pattern: Pattern, names: Sequence[str], named: Sequence[str]) 
         is_switched = "not is_grad_enabled()"
     else:
         # Of tensors that want no gradient torch records nothing, in whatever mode.
-        wants = " or ".join([f"{name}.requires_grad" for name in named])
-        is_switched = f"({wants}) and is_grad_enabled()" if named else "False"
+        is_switched = f"({_any_wants_gradient(named)}) and is_grad_enabled()" if named else "False"
     return [
         *lines,
         f"is_switched = {is_switched}",
@@ -246,8 +245,11 @@ def _computation(pattern: Pattern, names: Sequence[str], named: Sequence[str]) -
             f"return {names[pattern.over[0]]}",
         ]
     # Looked up in each call: the operator's kernels may be others by then.
-    kind = "differentiable" if pattern.recorded else "function"
-    lines = [f"result = form.op.kernels.{kind}{call}"]
+    lines = ["function = form.op.kernels.function"]
+    if pattern.recorded and named:
+        # With a declared gradient, which takes longer, only where there is one to be computed.
+        lines.append(f"if {_any_wants_gradient(named)}: function = form.op.kernels.differentiable")
+    lines.append(f"result = function{call}")
     if not pattern.recorded:
         lines.append(
             f"if result.__class__ is not Tensor: return form.take(result, {tensors}, {arrays}, device)"
@@ -261,6 +263,10 @@ def _computation(pattern: Pattern, names: Sequence[str], named: Sequence[str]) -
         f"if {' or '.join(is_shared)}: result = unaliased_single(result, {tensors}, {pattern.recorded})",
         f"{'made =' if pattern.recorded else 'return'} wrap_tensor(result, device)",
     ]
+
+
+def _any_wants_gradient(named: Sequence[str]) -> str:
+    return " or ".join([f"{name}.requires_grad" for name in named])
 
 
 def _indented(depth: int, lines: Sequence[str]) -> list[str]:
