@@ -11,6 +11,7 @@ from torch import Tensor, fx
 
 from ..device import Device
 from ..draws import Source
+from ..grad_mode import is_recorded
 from ..graph import Node
 from ..ndarray import NDArray
 from .lower import Plan, Values
@@ -144,7 +145,7 @@ class _WatchedRun(Stepwise):
             if value is None:  # hidden outputs need not be there in every mode
                 continue
             self.watch.report(name, value)
-            if self.watch.inputs_too and value.requires_grad and torch.is_grad_enabled():
+            if self.watch.inputs_too and is_recorded(value):
                 self.watch.report_gradient_of(value, f"{node.name}_backward_input{i}")
 
 

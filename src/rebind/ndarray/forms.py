@@ -1,8 +1,8 @@
 """Calls of operators that repeat an earlier one: `Form` has what was read of the arguments, and runs the plain case.
 
 Most calls of a program have the form of an earlier one: the same number of arrays, the same parameters. Nothing of
-these is read again, and what they compute takes the shortest way, as long as nothing is recorded and the arrays are
-dense. All else is for `invoke`, which knows every case.
+these is read again, and what they compute takes the shortest way, as long as the arrays are dense, inside of a record
+also where there is one result. All else is for `invoke`, which knows every case.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import generators
 from ..device import Device
 from ..memo import Exactly
 from ..ops import Operator
@@ -21,7 +20,7 @@ from ..ops.spec import without_defaults
 from ..params import Params
 from . import history
 from .base import ArrayBase, wrap_tensor
-from .compute import device_of, take_states, unaliased, unaliased_single
+from .compute import device_of, take_states, unaliased, unaliased_single, with_modes
 from .mode import mode
 from .written_calls import Call, Pattern, Placed, never_plain, write_call
 
@@ -64,20 +63,9 @@ class Form:
     """
 
     __slots__ = (
-        "_order",
-        "_over",
-        "_types",
-        "_varying",
-        "_visible",
-        "absent",
-        "device",
-        "exactly",
-        "op",
-        "p",
-        "placed",
-        "record",
-        "run",
-    )
+        "_order", "_over", "_types", "_varying", "_visible",
+        "absent", "device", "exactly", "op", "p", "placed", "record", "run",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -94,10 +82,10 @@ class Form:
         self.device = device
         self.absent = (None,) * absent
         self.exactly = exactly
-        #: Computes what the operator does of arrays, in the plain case; it is written when it is first needed.
+        # Both are written when they are first needed.
         self.run: Call = self._write_and_run
         self.record: Call = self._write_and_record
-        self.placed: Placed = None, None, None
+        self.placed: Placed = None, {}
         self._order = tuple(order)
         self._varying = tuple(varying)
         self._visible = op.record.visible_outputs(p)
@@ -149,9 +137,8 @@ class Form:
         return [*[arrays[place] for place in self._order], *self.absent]
 
     def place(self, device: Device) -> Placed:
-        """Return the generator of a device, and the device as torch has it; note them for the next call."""
-        generator = generators.generator(device) if "generator" in self.op.signature.modes else None
-        self.placed = device, generator, device.torch
+        """Return what the operator takes for a device, and note it for the next call."""
+        self.placed = device, with_modes({}, self.op.signature.modes, device)
         return self.placed
 
     def remember(self, arrays: Sequence[Any], made: ArrayBase) -> ArrayBase:

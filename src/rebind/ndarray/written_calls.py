@@ -1,8 +1,8 @@
 """The plain case of an operator's calls, written out as a function of one array, of two, ...: `write_call`.
 
-The plain case is dense arrays outside of records. A loop over the arrays, a list of their tensors and a dict of
-keywords would take longer than all else around a small operator, so the functions have none. Their text depends on a
-few things only, such as the number of arrays, and is compiled once for each.
+The plain case is dense arrays; inside of a record, of an operator with one result. A loop over the arrays, a list of
+their tensors and a dict of keywords would take longer than all else around a small operator, so the functions have
+none. Their text depends on a few things only, such as the number of arrays, and is compiled once for each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-import torch
 from torch import Tensor
 
 from ..device import Device, current_device
@@ -32,8 +31,8 @@ _MOST_ARRAYS = 8
 #: Takes the arrays, in the order of the call, and the values that vary; returns None where the case is not plain.
 Call: TypeAlias = Callable[..., Any]
 
-#: The device of the last call, its generator, and the device as torch has it: one tuple, as threads may share it.
-Placed: TypeAlias = "tuple[Device | None, torch.Generator | None, torch.device | None]"
+#: The device of the last call, and what the operator takes for it (`with_modes`): one tuple, as threads may share it.
+Placed: TypeAlias = "tuple[Device | None, dict[str, Any]]"
 
 
 class Owner(Protocol):
@@ -155,7 +154,7 @@ def _compiled(pattern: Pattern) -> Callable[..., Call]:
 
 
 #: What an operator takes beside parameters, and where the function has it from.
-_MODES = {"training": "mode.training", "generator": "placed[1]", "device": "placed[2]"}
+_MODES = {"training": "mode.training", "generator": "placed[1]['generator']", "device": "placed[1]['device']"}
 
 
 def _text(pattern: Pattern) -> str:

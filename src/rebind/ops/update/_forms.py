@@ -180,7 +180,7 @@ class Form:
     ) -> Tensors | None:
         """Run the rule on lists of tensors, without recording."""
         to_rule = self.to_rule
-        values = {to_rule[name]: settings[name] for name in settings if name in to_rule}
+        values = {to_rule[name]: value for name, value in settings.items() if name in to_rule}
         if self.preloaded:  # they stay on their device
             values["lr"], values["wd"] = (list(array.unbind()) for array in trailing)
         # An update is no part of what is differentiated.
