@@ -24,6 +24,7 @@ from ..errors import (
 from ..graph import Facts, Graph, infer_shapes, infer_storage, infer_types
 from ..ndarray import NDArray, array
 from ..ndarray.base import wrap
+from ..ndarray.deferred import held_tensor
 from ..ndarray.storage import Storage
 from ..ops.storage_types import DENSE
 from ..shapes import Shape
@@ -130,10 +131,11 @@ class BoundArrays:
         """
         return {name: value.storage.dtype for name, value in self.present.items()}
 
-    def tensors(self, channels_last: Collection[int] = ()) -> list[Tensor]:
+    def tensors(self, channels_last: Collection[int] = (), unread: Collection[int] = ()) -> list[Tensor]:
         """Return what a plan runs on: arguments, then auxiliary states.
 
-        The arguments at the positions `channels_last` may have their channels last in memory.
+        The arguments at the positions `channels_last` may have their channels last in memory; of those that are
+        `unread`, to which there is no gradient, it is whatever they have there.
 
         >>> import rebind as mx
         >>> args = {"x": mx.nd.ones((2,))}
@@ -141,13 +143,16 @@ class BoundArrays:
         [tensor([1., 1.])]
         """
         # By variable, not by name: two of one name come twice.
-        if channels_last:
-            tensors = [slot.tensor(i in channels_last) for i, slot in enumerate(self.order)]
+        if channels_last or unread:
+            tensors = [
+                slot.held() if i in unread else slot.tensor(i in channels_last)
+                for i, slot in enumerate(self.order)
+            ]
         else:
             tensors = [slot.tensor() for slot in self.order]
         return tensors + [state.tensor for state in self.aux.values() if state is not None]
 
-    def memory(self) -> list[Tensor]:
+    def memory(self, unread: Collection[int] = ()) -> list[Tensor]:
         """Return what `tensors` does, with the arrays' own memory for all of them.
 
         >>> import rebind as mx
@@ -157,7 +162,11 @@ class BoundArrays:
         (True, False)
         """
         found = [*(slot.array for slot in self.order), *self.aux.values()]
-        return [array.tensor for array in found if array is not None]
+        return [
+            held_tensor(array.storage) if i in unread else array.tensor
+            for i, array in enumerate(found)
+            if array is not None
+        ]
 
     def storages(self, positions: Sequence[int]) -> list[Storage]:
         """Return what holds the values of some of `tensors`, by position.

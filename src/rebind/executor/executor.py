@@ -193,7 +193,7 @@ class Executor(ReadyRuns):
         plan = self._plans.get(is_train=False, recorded=False)
         if plan.preparation is None:
             return self._run(plan, record=False)
-        kept = self._kept.values(plan.preparation, self._arrays.storages(plan.preparation.positions))
+        kept = self._kept_values(plan.preparation)
         if kept is None:
             return self._run(self._plans.get(is_train=False), record=False)
         return self._run(plan, record=False, kept=kept)
@@ -215,7 +215,7 @@ class Executor(ReadyRuns):
         source, random_state = plan.random_source(self._device)
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
-        tensors = [*self._arrays.tensors(plan.channels_last), *kept]
+        tensors = [*self._arrays.tensors(plan.channels_last, plan.unread), *kept]
         halves = self._halves(plan) if record and explicit and watch is None else None
         backward = None
         try:

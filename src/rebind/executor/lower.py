@@ -6,8 +6,9 @@ again, and each device of a data-parallel group share it. Compilers, exporters a
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -25,8 +26,9 @@ from .control_flow import Kernels
 from .failure import failure_of
 from .freezing import FrozenCode, parameter_positions
 from .losses import Loss, losses_of
-from .prepared import Preparation, split, what_is_computed
+from .prepared import Preparation, Split, split, what_is_computed
 from .reach import head_gradient_reaches
+from .released_weights import origins
 from .rematerialize import Rematerialized
 from .writer import CodeWriter
 
@@ -99,6 +101,11 @@ class Plan:
         default_factory=dict, repr=False, compare=False
     )
     halves: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @functools.cached_property
+    def unread(self) -> Collection[int]:
+        """The positions of arguments that it reads only in its preparation, if at all."""
+        return () if self.preparation is None else self.preparation.unread
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
@@ -200,7 +207,7 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     # they are constants computes it once by itself.
     keeps = not (target.recorded or target.training or backend.freezing)
     if keeps and (parts := split(best, facts)) is not None:
-        preparation = _make_preparation(given, parts.kept, facts, target)
+        preparation = _make_preparation(given, parts, facts, target)
         best, facts, kept = parts.rest, parts.facts, parts.variables
     losses = tuple(losses_of(best, target))
     draws = needs_randomness(best, target.training)
@@ -239,11 +246,18 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     )
 
 
-def _make_preparation(given: Graph, kept: Graph, facts: Facts, target: Target) -> Preparation:
+def _make_preparation(given: Graph, parts: Split, facts: Facts, target: Target) -> Preparation:
+    kept = parts.kept
     code = CodeWriter(kept, facts, target, [None] * len(kept.outputs), None, draws=False)
     module = fx.GraphModule({}, code.write(kept.variables, (), alone=True))
     positions = {node: i for i, node in enumerate((*given.arguments, *given.auxiliary))}
-    return Preparation(module, tuple(positions[node] for node in kept.variables), what_is_computed(kept))
+    return Preparation(
+        module,
+        tuple(positions[node] for node in kept.variables),
+        what_is_computed(kept),
+        # Compilers ask for all that they are given.
+        () if target.traced else origins(kept, parts.rest),
+    )
 
 
 def _constants(graph: Graph) -> dict[int, float]:

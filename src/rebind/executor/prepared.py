@@ -7,6 +7,7 @@ common, of one network for several shapes, have in common what of it lies in mem
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,12 @@ from .._process import give_back_freed_memory
 from ..grad_mode import grad_mode
 from ..graph import Application, Entry, Facts, Graph, Variable
 from ..graph.passes.substitution import substitute
+from ..ndarray.deferred import memory_of
+from ..ndarray.released import StandIn, values_of
 from ..ndarray.storage import Storage
 from ..ops.nn.inference_layers import PACK_FILTERS, PACK_TRANSPOSED_FILTERS, lie_alike
 from ..ops.quantization.inference_layers import PACK_DENSE_LEVELS, PACK_LEVELS
+from .released_weights import Origin, give_up
 
 __all__ = ["Kept", "Preparation", "Split", "split", "what_is_computed"]
 
@@ -32,6 +36,10 @@ _OF_DATA = {
     PACK_LEVELS: ("data_shape",),
     PACK_DENSE_LEVELS: ("rows",),
 }
+
+
+#: Bytes of weights that were given up, in gaps of memory that are too small for packed ones.
+_MUCH = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +54,19 @@ class Preparation:
         Which of a plan's tensors, arguments and then auxiliary states, these parameters are.
     what
         What is computed: equal for preparations whose values may differ only in where they lie in memory.
+    weights
+        Those of the parameters that may be given up, as they follow from what is kept.
     """
 
     code: Callable[..., Sequence[Any]]
     positions: tuple[int, ...]
     what: Hashable
+    weights: tuple[Origin, ...] = ()
+
+    @functools.cached_property
+    def unread(self) -> frozenset[int]:
+        """The positions among a plan's tensors of parameters that only the preparation reads: of `weights`."""
+        return frozenset(self.positions[origin.weight] for origin in self.weights)
 
 
 class Split(NamedTuple):
@@ -115,35 +131,78 @@ def what_is_computed(graph: Graph) -> Hashable:
     return tuple(calls), tuple(map(place, graph.outputs))
 
 
-@dataclass(frozen=True, eq=False)
-class _Values:
-    preparation: Preparation
-    sources: Sequence[Tensor]
-    versions: Sequence[int]
-    values: Sequence[Any]
-
-
 #: What executors keep now, by what was computed and from which tensors; of several shapes the newest.
 _of_all: weakref.WeakValueDictionary[Hashable, _Values] = weakref.WeakValueDictionary()
 
 
-class _InCommon(fx.Interpreter):
-    """Runs code, with another executor's results in place of those that are the same.
+class _Values:
+    """What is kept, and what it was computed from: tensors, with what stands for weights that were given up."""
 
-    They are exchanged one by one, so that never more than one of them is there twice.
+    def __init__(self, preparation: Preparation, sources: list[Tensor], values: Sequence[Any]) -> None:
+        self.preparation, self.values = preparation, values
+        self._note(sources)
+
+    def _note(self, sources: list[Tensor]) -> None:
+        """Note what it follows from, by which others find it too."""
+        self._sources, self._versions = sources, [tensor._version for tensor in sources]
+        _of_all[_key(self.preparation, sources)] = self
+
+    def follow_from(self, sources: list[Tensor], versions: list[int]) -> bool:
+        """Return whether the values follow from parameters as these are now."""
+        if self._versions == versions and all(map(is_, self._sources, sources)):
+            return True
+        known = zip(self._sources, self._versions, sources, versions, strict=True)
+        for before, version_before, now, version in known:
+            is_same = before is now and version_before == version
+            if not (is_same or (isinstance(before, StandIn) and before.is_restored_in(now))):
+                return False
+        self._note(sources)
+        return True
+
+
+def _key(preparation: Preparation, sources: Sequence[Tensor]) -> Hashable:
+    return (preparation.what, *map(id, sources))
+
+
+class _OneByOne(fx.Interpreter):
+    """Runs code on tensors, or what stands for them, and hands on each of its results as soon as it is there.
+
+    So of much that is exchanged or given up no more than one is there twice.
+
+    Parameters
+    ----------
+    code
+        What is run.
+    finish
+        Takes the position of a result, and the result; returns what takes its place.
     """
 
-    def __init__(self, code: fx.GraphModule, known: Sequence[Tensor]) -> None:
+    def __init__(self, code: fx.GraphModule, finish: Callable[[int, Tensor], Tensor]) -> None:
         super().__init__(code)
-        outputs = code.graph.output_node().args[0]
-        assert isinstance(outputs, (tuple, list))
-        self._known = dict(zip(outputs, known, strict=True))
+        results = code.graph.output_node().args[0]
+        assert isinstance(results, (tuple, list))
+        self._positions = {node: i for i, node in enumerate(results)}
+        self._finish = finish
+
+    def run_on(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+        """Run it; inputs are not held longer than they are read."""
+        found: Sequence[Tensor] = self.run(
+            initial_env=dict(zip(self.graph.find_nodes(op="placeholder"), inputs, strict=True))
+        )
+        return found
+
+    def fetch_args_kwargs_from_env(self, n: fx.Node) -> tuple[Any, Any]:
+        """Return what a node is given, with the values that something stands for."""
+        find: Any = values_of  # arguments that are no tensors are what they are
+        found: Any = fx.node.map_aggregate(super().fetch_args_kwargs_from_env(n), find)
+        args, kwargs = found
+        return args, kwargs
 
     def run_node(self, n: fx.Node) -> Any:
         """Run one node."""
         value = super().run_node(n)
-        known = self._known.get(n)
-        return value if known is None or not lie_alike(value, known) else known
+        position = self._positions.get(n)
+        return value if position is None else self._finish(position, value)
 
 
 class Kept:
@@ -154,14 +213,30 @@ class Kept:
         # Loading, binding and packing leave free memory between arrays that stay; the first run's arrays lie in it, and
         # beside it, as chance has it, and those of later runs in other places.
         self._runs_to_clear = 2
+        # Once: who writes parameters again and again would have them computed for it each time.
+        self._may_give_up = True
 
-    def values(self, preparation: Preparation, storages: Sequence[Storage]) -> Sequence[Any] | None:
+    def values(
+        self, preparation: Preparation, storages: Sequence[Storage], gives_up: bool = False
+    ) -> Sequence[Any] | None:
         """Return the values for parameters; None if these may change unseen.
 
         A write is seen by the tensor's version, or by another tensor in its place. Where a view of the memory may exist
         NumPy or another library may hold it, whose writes leave no trace: an array that came from a tensor, or of which
         a row was taken.
 
+        Parameters
+        ----------
+        preparation
+            What is computed.
+        storages
+            Of the parameters.
+        gives_up
+            Whether weights that follow from the values may be given up until somebody asks for them: where no training
+            will.
+
+        Examples
+        --------
         >>> import torch, rebind as mx
         >>> from rebind.ndarray.storage import DenseStorage
         >>> double = fx.symbolic_trace(lambda x: (x * 2,))
@@ -174,20 +249,37 @@ class Kept:
         >>> kept.values(preparation, [weight])
         (tensor([10.]),)
         """
-        sources = [
-            storage.tensor for storage in storages if not storage.shared and storage.tensor is not None
-        ]
+        found = self._found(preparation, storages, gives_up)
+        if found is not None:
+            self._give_back_memory()
+            self._runs_to_clear = max(0, self._runs_to_clear - 1)
+        return None if found is None else found.values
+
+    def _found(  # so that nothing is held when memory is given back
+        self, preparation: Preparation, storages: Sequence[Storage], gives_up: bool
+    ) -> _Values | None:
+        held = [memory_of(storage) for storage in storages if not storage.shared]
+        sources = [tensor for tensor in held if tensor is not None]
         if len(sources) < len(storages) or any(tensor.is_inference() for tensor in sources):
             return None
         versions = [tensor._version for tensor in sources]
         found = self._values.get(preparation)
-        if found is None or found.versions != versions or not all(map(is_, found.sources, sources)):
-            self._values.pop(preparation, None)  # its memory first
-            found = self._values[preparation] = _computed(preparation, sources, versions)
+        if found is not None and found.follow_from(sources, versions):
+            return found
+        found = None
+        self._values.pop(preparation, None)  # its memory first
+        found = _in_common(preparation, sources, versions)
+        if found is None:
+            del held, sources  # they would hold weights that are given up
+            self._give_back_memory()
+            found = _computed(preparation, storages, gives_up and self._may_give_up)
+            self._may_give_up = False
+        self._values[preparation] = found
+        return found
+
+    def _give_back_memory(self) -> None:
         if self._runs_to_clear:
-            self._runs_to_clear -= 1
             give_back_freed_memory()
-        return found.values
 
     def clear(self) -> None:
         """Free all, before training changes the parameters.
@@ -197,17 +289,53 @@ class Kept:
         self._values.clear()
 
 
-def _computed(preparation: Preparation, sources: Sequence[Tensor], versions: Sequence[int]) -> _Values:
-    # As long as it is there, its sources are too, and nothing else has their ids.
-    key = (preparation.what, *map(id, sources))
-    other = _of_all.get(key)
+def _in_common(preparation: Preparation, sources: list[Tensor], versions: list[int]) -> _Values | None:
+    """Return what another executor has of the same parameters, or what is computed with it; None if there is none."""
+    other = _of_all.get(_key(preparation, sources))
+    if other is None or not other.follow_from(sources, versions):
+        return None
+    if other.preparation is preparation:
+        return other
+    known = other.values
+
+    def exchange(position: int, value: Tensor) -> Tensor:
+        return known[position] if lie_alike(value, known[position]) else value
+
+    assert isinstance(preparation.code, fx.GraphModule)
     with grad_mode(False):
-        if other is None or other.versions != versions:
-            values = preparation.code(*sources)
-        elif other.preparation is preparation:
-            return other
+        values = _OneByOne(preparation.code, exchange).run_on(sources)
+    return _Values(preparation, sources, values)
+
+
+def _computed(preparation: Preparation, storages: Sequence[Storage], gives_up: bool) -> _Values:
+    # What had been given up comes back: of what another executor kept, which is no more, or of other values.
+    sources = [tensor for storage in storages if (tensor := storage.tensor) is not None]
+    with grad_mode(False):
+        if gives_up and preparation.weights:
+            values = _computed_for_weights(preparation, storages, sources)
         else:
-            assert isinstance(preparation.code, fx.GraphModule)
-            values = _InCommon(preparation.code, other.values).run(*sources)
-    found = _of_all[key] = _Values(preparation, sources, versions, values)
-    return found
+            values = preparation.code(*sources)
+    return _Values(preparation, sources, values)
+
+
+def _computed_for_weights(
+    preparation: Preparation, storages: Sequence[Storage], sources: list[Tensor]
+) -> Sequence[Any]:
+    """Compute what is kept, and give up the weights that follow from it: what stands for them is in `sources` then."""
+    origins = {origin.value: origin for origin in preparation.weights}
+    free = 0
+
+    def finish(position: int, value: Tensor) -> Tensor:
+        nonlocal free
+        origin = origins.get(position)
+        stand_in = origin and give_up(origin, storages[origin.weight], value, sources)
+        if origin and stand_in is not None:
+            sources[origin.weight] = stand_in
+            free += stand_in.nbytes
+            if free >= _MUCH:
+                give_back_freed_memory()
+                free = 0
+        return value
+
+    assert isinstance(preparation.code, fx.GraphModule)
+    return _OneByOne(preparation.code, finish).run_on(sources)

@@ -125,7 +125,7 @@ class ReadyRun:
     def __init__(
         self, plan: Plan, arrays: BoundArrays, inputs: Sequence[NDArray], memory: SameMemory
     ) -> None:
-        self.plan, self.tensors = plan, arrays.memory()
+        self.plan, self.tensors = plan, arrays.memory(plan.unread)
         self.inputs, self.memory = ReadyInputs(inputs), memory
         # Two variables may be one argument: an array may be there twice.
         known = {id(array) for array in inputs}
@@ -221,7 +221,7 @@ class ReadyInference(ReadyRun):
     @classmethod
     def of(cls, plan: Plan, arrays: BoundArrays, inputs: Sequence[NDArray]) -> ReadyInference | None:
         """Return it for runs into whose `inputs` batches are copied; None where each has more to look at."""
-        memory = _memory_beside(inputs, arrays)
+        memory = _memory_beside(inputs, arrays, released=bool(plan.unread))
         return None if memory is None else cls(plan, arrays, inputs, memory)
 
     def run(self, source: Source | None, kept: Sequence[Tensor]) -> list[Tensor]:
@@ -231,13 +231,18 @@ class ReadyInference(ReadyRun):
         return detached(outputs, tensors, loss_inputs)
 
 
-def _memory_beside(inputs: Sequence[NDArray], arrays: BoundArrays) -> SameMemory | None:
-    """Return the memory of all arrays but the inputs; None where some are not dense, or are not on the processor."""
+def _memory_beside(
+    inputs: Sequence[NDArray], arrays: BoundArrays, released: bool = False
+) -> SameMemory | None:
+    """Return the memory of all arrays but the inputs; None where some are not dense, or are not on the processor.
+
+    With `released`, some may have been given up.
+    """
     if arrays.device.device_type != "cpu" or not are_dense(inputs):
         return None
     known = {id(array) for array in inputs}
     found = [*(slot.array for slot in arrays.order), *arrays.aux.values()]
-    return SameMemory.of([each for each in found if each is not None and id(each) not in known])
+    return SameMemory.of([each for each in found if each is not None and id(each) not in known], released)
 
 
 def _can_be_lent(source: Tensor, target: Tensor, given: NDArray, array: NDArray) -> bool:

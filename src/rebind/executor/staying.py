@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor
 
 from ..ndarray import NDArray
-from ..ndarray.order import memory_of
+from ..ndarray.deferred import memory_of
 from .slot import Slot
 
 __all__ = ["apart_from", "are_large", "staying_gradients"]

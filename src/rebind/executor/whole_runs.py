@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ from .bound import BoundArrays
 from .explicit import Halves
 from .inspection import Inspection
 from .lower import Plan
-from .prepared import Kept
+from .prepared import Kept, Preparation
 from .whole import Update, UpdatingStep, WholeStep, is_of_compiler, two_halves, updating_step, whole_step
 
 __all__ = ["WholeRuns"]
@@ -37,6 +38,11 @@ class WholeRuns(Inspection):
     @abstractmethod
     def backward(self) -> None:
         """Compute the gradients of the last `forward`."""
+
+    def _kept_values(self, preparation: Preparation) -> Sequence[Any] | None:
+        """Return what is kept of the parameters; None if it cannot be."""
+        storages = self._arrays.storages(preparation.positions)
+        return self._kept.values(preparation, storages, not self._arrays.wanted)
 
     def _move_statistics(self, last: Pass) -> None:
         """Write the auxiliary states that a pass has computed."""

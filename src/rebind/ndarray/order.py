@@ -7,12 +7,13 @@ storage is a `ReorderedStorage` then, whose `tensor` puts the values in order fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from torch import Tensor
 
 from .base import ArrayBase
+from .deferred import DeferredStorage, held_tensor, memory_of
 from .storage import DenseStorage, Storage
 
 __all__ = [
@@ -20,18 +21,14 @@ __all__ = [
     "are_reordered",
     "as_dense",
     "have_one_order",
-    "memory_of",
     "note_order",
     "number_of_elements",
     "reorder",
     "tensors_of",
 ]
 
-# The attribute itself, where a `ReorderedStorage` has a property in front of it.
-_TENSOR = vars(Storage)["tensor"]
 
-
-class ReorderedStorage(DenseStorage):
+class ReorderedStorage(DeferredStorage):
     """A dense storage whose tensor is put in the order of its axes when it is asked for; it is a `DenseStorage` then.
 
     Storages become one by `reorder` and `note_order`.
@@ -48,49 +45,9 @@ class ReorderedStorage(DenseStorage):
 
     __slots__ = ()
 
-    @property
-    def tensor(self) -> Tensor:
-        """The values in order."""
-        self.tensor = found = _memory(self).contiguous()
-        return found
-
-    @tensor.setter
-    def tensor(self, value: Tensor) -> None:
-        self.__class__ = DenseStorage  # type: ignore[assignment]  # both have the same slots
-        self.tensor = value
-
-    # What these are does not depend on the order.
-
-    @property
-    def kind(self) -> type[Storage]:
-        """The kind that it is one of."""
-        return DenseStorage
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The size of each axis."""
-        return _memory(self).shape
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of the values."""
-        return _memory(self).dtype
-
-    @property
-    def device(self) -> torch.device:
-        """The tensor's device."""
-        return _memory(self).device
-
-
-#: Returns the tensor of a dense storage as it lies in memory; None for other storages. In C: many ask, at each step.
-memory_of: Callable[[Storage], Tensor | None] = _TENSOR.__get__
-
-
-def _memory(storage: Storage) -> Tensor:
-    """Return the same of a storage that is dense."""
-    found = memory_of(storage)
-    assert found is not None
-    return found
+    def make_dense(self) -> Tensor:
+        """Return the values in the order of the axes."""
+        return held_tensor(self).contiguous()
 
 
 def note_order(storage: Storage) -> None:
@@ -178,7 +135,7 @@ def tensors_of(arrays: Sequence[ArrayBase], as_they_lie: Collection[int] = ()) -
         # As the property does, without a call for each.
         return [array.tensor if (found := array.storage.tensor) is None else found for array in arrays]
     return [
-        _memory(array.storage).movedim(1, -1) if i in as_they_lie else array.tensor
+        held_tensor(array.storage).movedim(1, -1) if i in as_they_lie else array.tensor
         for i, array in enumerate(arrays)
     ]
 

@@ -6,6 +6,7 @@ depend on parameters alone, and their results are kept from run to run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import torch
@@ -28,6 +29,7 @@ __all__ = [
     "TINY_CONVOLUTION",
     "can_fuse",
     "lie_alike",
+    "unfolding",
 ]
 
 Ints: TypeAlias = tuple[int, ...]
@@ -105,13 +107,16 @@ def _fold_batch_norm(
     scale = _scale_of(gamma, moving_var, eps, fix_gamma)
     shift = -moving_mean.double() if bias is None else bias.double() - moving_mean
     shift, scale = shift.mul_(scale).add_(beta), scale.to(dtype=weight.dtype)
-    if transposed_groups:
-        # (groups, channels of a group, filters of a group, elements of a filter)
-        apart = weight.reshape(transposed_groups, weight.shape[0] // transposed_groups, weight.shape[1], -1)
-        folded = (apart * scale.view(transposed_groups, 1, -1, 1)).view(weight.shape)
-    else:
-        folded = weight * scale.view(-1, *[1] * (weight.dim() - 1))
-    return folded, shift.to(dtype=weight.dtype)
+    return _filters_times(scale, weight, transposed_groups), shift.to(dtype=weight.dtype)
+
+
+def _filters_times(scale: Tensor, weight: Tensor, transposed_groups: int) -> Tensor:
+    """Weights of `_fold_batch_norm`, each filter times its number."""
+    if not transposed_groups:
+        return weight * scale.view(-1, *[1] * (weight.dim() - 1))
+    # (groups, channels of a group, filters of a group, elements of a filter)
+    apart = weight.reshape(transposed_groups, weight.shape[0] // transposed_groups, weight.shape[1], -1)
+    return (apart * scale.view(transposed_groups, 1, -1, 1)).view(weight.shape)
 
 
 def _without_bias(name: str, p: Params) -> bool:
@@ -158,15 +163,20 @@ def _fold_norm_before(
     """
     scale = _scale_of(gamma, moving_var, eps, fix_gamma)
     shift = beta.double() - moving_mean * scale
-    channels = gamma.shape[0] // num_group
-    # (groups, filters of a group, channels of a group, elements of a channel)
-    apart = weight.double().reshape(num_group, weight.shape[0] // num_group, channels, -1)
-    per_channel = (num_group, 1, channels, 1)
-    added = (apart * shift.view(per_channel)).sum((2, 3)).flatten()
+    exact = weight.double()
+    added = _channels_times(shift, exact, num_group).flatten(1).sum(1)
     if bias is not None:
         added += bias
-    folded = (apart * scale.view(per_channel)).reshape(weight.shape)
+    folded = _channels_times(scale, exact, num_group)
     return folded.to(dtype=weight.dtype), added.to(dtype=weight.dtype)
+
+
+def _channels_times(scale: Tensor, weight: Tensor, num_group: int) -> Tensor:
+    """Weights of `_fold_norm_before`, what is multiplied by a channel times its number."""
+    channels = scale.shape[0] // num_group
+    # (groups, filters of a group, channels of a group, elements of a channel)
+    apart = weight.reshape(num_group, weight.shape[0] // num_group, channels, -1)
+    return (apart * scale.view(num_group, 1, channels, 1)).reshape(weight.shape)
 
 
 #: Weight and bias from those of a layer and what the batch norm before it has.
@@ -177,6 +187,37 @@ FOLD_NORM_BEFORE = Operator(
     Kernels(_fold_norm_before, kept=True, writes_aux=True),
     record=Record(outputs=("weight", "bias")),
 )
+
+
+def unfolding(
+    op: Operator, p: Params, gamma: Tensor, moving_var: Tensor
+) -> Callable[[Tensor], Tensor] | None:
+    """Return the function that makes of folded weights what they were, but for rounding.
+
+    None where a channel was multiplied by less than 2**-26 or more than 2**26: of that too little may be left.
+
+    Parameters
+    ----------
+    op, p
+        `FOLD_BATCH_NORM` or `FOLD_NORM_BEFORE`, and its parameters.
+    gamma, moving_var
+        What it was given; they may change afterwards.
+
+    Examples
+    --------
+    >>> weight, one, three = torch.ones(1, 2), torch.ones(1), torch.full((1,), 3.0)
+    >>> p = FOLD_BATCH_NORM.parse({"eps": 0.0, "fix_gamma": False, "no_bias": True})
+    >>> folded, _ = FOLD_BATCH_NORM.kernels.function(weight, three, one, one, one, **p)
+    >>> unfolding(FOLD_BATCH_NORM, p, three, one)(folded)
+    tensor([[1., 1.]])
+    """
+    inverse = _scale_of(gamma, moving_var, p.eps, p.fix_gamma).reciprocal_().to(dtype=gamma.dtype)
+    sizes = inverse.abs()
+    if not bool(((sizes >= 2.0**-26) & (sizes <= 2.0**26)).all()):
+        return None
+    if op is FOLD_BATCH_NORM:
+        return lambda folded: _filters_times(inverse, folded, p.transposed_groups)
+    return lambda folded: _channels_times(inverse, folded, p.num_group)
 
 
 def _pack_filters(

@@ -1,0 +1,188 @@
+"""Weights that need not be in memory as long as what was folded and packed of them is.
+
+Packed filters are the weight in another order. Folded ones are each number times a known one, rounded: what division
+gives is the weight but for its last bits, and how far it is off is noted in 8 bits for each number. So an executor that
+only infers has 5 bytes of a weight, instead of 8, and the weight itself, to the last bit, is there when somebody asks.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..graph import Application, Graph
+from ..ndarray.released import StandIn, release
+from ..ndarray.storage import Storage
+from ..ops import Operator
+from ..ops.nn.inference_layers import (
+    FOLD_BATCH_NORM,
+    FOLD_NORM_BEFORE,
+    PACK_FILTERS,
+    unfolding,
+)
+from ..params import Params
+
+__all__ = ["Origin", "give_up", "origins"]
+
+_FOLDS = (FOLD_BATCH_NORM, FOLD_NORM_BEFORE)
+
+#: Weights of fewer elements take no memory that would count.
+_LEAST = 1 << 14
+
+#: How many numbers are looked at together.
+_PART = 1 << 17
+
+#: Of smaller numbers some threads may take what was folded of them for zeros (`torch.set_flush_denormal`).
+_SMALLEST = 2.0**-100
+
+
+class Fold(NamedTuple):
+    """How a weight was folded: by which operator, and with which of the inputs."""
+
+    op: Operator
+    p: Params
+    gamma: int
+    moving_var: int
+
+
+class Origin(NamedTuple):
+    """What a weight follows from.
+
+    Attributes
+    ----------
+    weight
+        Its position among the inputs of what is kept.
+    value
+        The position of what was made of it, among what is kept.
+    fold
+        Whether it was folded before it was packed.
+    """
+
+    weight: int
+    value: int
+    fold: Fold | None
+
+    def roughly(self, value: Tensor, inputs: Sequence[Tensor]) -> Callable[[], Tensor] | None:
+        """Return the function that computes the weight of the value, but for rounding, in memory of its own."""
+        is_packed = value.layout is not torch.strided
+        if self.fold is None:
+            return value.to_dense if is_packed else value.clone
+        op, p, gamma, moving_var = self.fold
+        unfold = unfolding(op, p, inputs[gamma], inputs[moving_var])
+        if unfold is None:
+            return None
+        return lambda: unfold(value.to_dense() if is_packed else value)
+
+
+def origins(kept: Graph, rest: Graph) -> tuple[Origin, ...]:
+    """Return the weights that only a fold, or a packing, or both, read.
+
+    Parameters
+    ----------
+    kept
+        What is computed of parameters alone.
+    rest
+        The rest of the network.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> nothing = mx.sym.var("x").graph
+    >>> origins(mx.sym.exp(mx.sym.var("weight")).graph, nothing)
+    ()
+    """
+    others = {entry.node for node in rest.nodes for entry in node.inputs} | {out.node for out in rest.outputs}
+    inputs = {node: i for i, node in enumerate(kept.variables)}
+    found = []
+    for value, output in enumerate(kept.outputs):
+        entry, fold = output, None
+        if entry.node.operator is PACK_FILTERS and kept.uses[entry] == 1:
+            entry = entry.node.inputs[0]
+        if entry.node.operator in _FOLDS and entry.index == 0 and kept.uses[entry] == 1:
+            given = dict(zip(entry.node.input_names, entry.node.inputs, strict=True))
+            if given["gamma"].node in inputs and given["moving_var"].node in inputs:
+                assert isinstance(entry.node, Application)
+                places = (inputs[given[name].node] for name in ("gamma", "moving_var"))
+                fold = Fold(entry.node.operator, entry.node.params, *places)
+                entry = given["weight"]
+        if entry != output and entry.node in inputs and entry.node not in others and kept.uses[entry] == 1:
+            found.append(Origin(inputs[entry.node], value, fold))
+    return tuple(found)
+
+
+def give_up(origin: Origin, storage: Storage, value: Tensor, inputs: Sequence[Tensor]) -> StandIn | None:
+    """Give up a weight that follows from what is kept, and return what stands for it; None where that does not go.
+
+    Parameters
+    ----------
+    origin
+        What it follows from.
+    storage
+        Where it is.
+    value
+        What was made of it.
+    inputs
+        What is kept was computed from these.
+
+    Examples
+    --------
+    >>> weight = DenseStorage(torch.rand(128, 128))
+    >>> give_up(Origin(0, 0, None), weight, weight.tensor.clone(), []).shape
+    torch.Size([128, 128])
+    """
+    weight = storage.tensor
+    if weight is None or weight.numel() < _LEAST or weight.requires_grad:
+        return None
+    roughly = origin.roughly(value, inputs)
+    restore = None if roughly is None else _exactly(weight, roughly)
+    return None if restore is None else release(storage, restore)
+
+
+def _exactly(weight: Tensor, roughly: Callable[[], Tensor]) -> Callable[[], Tensor] | None:
+    """Return a function that computes a weight to the last bit, given one that does so roughly; None if it is too far.
+
+    >>> weight = torch.tensor([0.1, -0.7])
+    >>> rough = weight / 3 * 3
+    >>> torch.equal(_exactly(weight, rough.clone)(), weight)
+    True
+    >>> _exactly(weight, (weight + 0.001).clone) is None
+    True
+    """
+    rough = roughly().contiguous()
+    if weight.dtype is not torch.float32 or rough.dtype is not torch.float32 or rough.shape != weight.shape:
+        return None
+    steps = torch.empty(rough.numel(), dtype=torch.int8)
+    # In parts, which stay in the cache, and take no memory to speak of.
+    given = (each.view(-1).split(_PART) for each in (weight, rough, steps))
+    is_off = False
+    for part, rough_part, steps_part in zip(*given, strict=True):
+        if not _is_ordinary(part):
+            return None
+        found = part.view(torch.int32) - rough_part.view(torch.int32)
+        low, high = map(int, found.aminmax())
+        if not (low >= -128 and high <= 127):  # another sign, or something has become 0
+            return None
+        steps_part.copy_(found)
+        is_off = is_off or low < high or low != 0
+    return functools.partial(_stepped, roughly, steps if is_off else None)
+
+
+def _stepped(roughly: Callable[[], Tensor], steps: Tensor | None) -> Tensor:
+    """Return each number so many numbers away."""
+    found = roughly().contiguous()
+    if steps is not None:
+        found.view(torch.int32).view(-1).add_(steps)
+    return found
+
+
+def _is_ordinary(values: Tensor) -> bool:
+    """Whether all numbers are zeros, or finite and not very small."""
+    sizes = values.abs()
+    least, largest = map(float, sizes.aminmax())
+    if least == 0:
+        least = float(sizes.masked_fill_(sizes == 0, _SMALLEST).min())
+    return least >= _SMALLEST and largest < float("inf")
