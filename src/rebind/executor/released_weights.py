@@ -130,6 +130,7 @@ def give_up(origin: Origin, storage: Storage, value: Tensor, inputs: Sequence[Te
 
     Examples
     --------
+    >>> from rebind.ndarray.storage import DenseStorage
     >>> weight = DenseStorage(torch.rand(128, 128))
     >>> give_up(Origin(0, 0, None), weight, weight.tensor.clone(), []).shape
     torch.Size([128, 128])

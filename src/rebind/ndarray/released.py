@@ -51,6 +51,7 @@ class StandIn(Tensor):
     def is_restored_in(self, tensor: Tensor) -> bool:
         """Return whether a tensor has the values that this one stood for: they came there, and none was written since.
 
+        >>> from rebind.ndarray.storage import DenseStorage
         >>> storage = DenseStorage(torch.ones(2))
         >>> stand_in = release(storage, lambda: torch.ones(2))
         >>> found = storage.tensor
@@ -68,6 +69,7 @@ class ReleasedStorage(DeferredStorage):
 
     Examples
     --------
+    >>> from rebind.ndarray.storage import DenseStorage
     >>> storage = DenseStorage(torch.ones(2))
     >>> _ = release(storage, lambda: torch.ones(2))
     >>> type(storage).__name__, storage.shape, storage.device
@@ -109,6 +111,7 @@ def release(storage: Storage, restore: Callable[[], Tensor]) -> StandIn:
 
     Examples
     --------
+    >>> from rebind.ndarray.storage import DenseStorage
     >>> weight = torch.arange(3.0)
     >>> storage, half = DenseStorage(weight), weight / 2
     >>> release(storage, lambda: half * 2).shape
@@ -130,6 +133,7 @@ def release(storage: Storage, restore: Callable[[], Tensor]) -> StandIn:
 def values_of(tensor: Tensor) -> Tensor:
     """Return a tensor, or the values that it stands for, which do not come back to their storage by that.
 
+    >>> from rebind.ndarray.storage import DenseStorage
     >>> storage = DenseStorage(torch.ones(2))
     >>> stand_in = release(storage, lambda: torch.ones(2))
     >>> values_of(stand_in), type(storage).__name__
