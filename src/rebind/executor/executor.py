@@ -193,7 +193,8 @@ class Executor(ReadyRuns):
         plan = self._plans.get(is_train=False, recorded=False)
         if plan.preparation is None:
             return self._run(plan, record=False)
-        kept = self._kept_values(plan.preparation)
+        storages = self._arrays.storages(plan.preparation.positions)
+        kept = self._kept_values(plan.preparation, storages)
         if kept is None:
             return self._run(self._plans.get(is_train=False), record=False)
         return self._run(plan, record=False, kept=kept)

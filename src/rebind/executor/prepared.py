@@ -11,7 +11,7 @@ import functools
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, NamedTuple
 
 from torch import Tensor, fx
@@ -131,6 +131,8 @@ def what_is_computed(graph: Graph) -> Hashable:
     return tuple(calls), tuple(map(place, graph.outputs))
 
 
+_is_shared, _version_of = attrgetter("shared"), attrgetter("_version")
+
 #: What executors keep now, by what was computed and from which tensors; of several shapes the newest.
 _of_all: weakref.WeakValueDictionary[Hashable, _Values] = weakref.WeakValueDictionary()
 
@@ -144,16 +146,22 @@ class _Values:
 
     def _note(self, sources: list[Tensor]) -> None:
         """Note what it follows from, by which others find it too."""
-        self._sources, self._versions = sources, [tensor._version for tensor in sources]
+        self._sources, self._versions = sources, [*map(_version_of, sources)]
         _of_all[_key(self.preparation, sources)] = self
 
-    def follow_from(self, sources: list[Tensor], versions: list[int]) -> bool:
-        """Return whether the values follow from parameters as these are now."""
-        if self._versions == versions and all(map(is_, self._sources, sources)):
-            return True
-        known = zip(self._sources, self._versions, sources, versions, strict=True)
-        for before, version_before, now, version in known:
-            is_same = before is now and version_before == version
+    def hold(self, storages: Sequence[Storage]) -> bool:
+        """Return whether the parameters are what they were, and nobody can write them unseen."""
+        # In C, for every parameter in every run.
+        return (
+            all(map(is_, map(memory_of, storages), self._sources))
+            and [*map(_version_of, self._sources)] == self._versions
+            and not any(map(_is_shared, storages))
+        )
+
+    def follow_from(self, sources: list[Tensor]) -> bool:
+        """Return whether the values follow from parameters as these are now, which may have come back since."""
+        for before, version, now in zip(self._sources, self._versions, sources, strict=True):
+            is_same = before is now and version == now._version
             if not (is_same or (isinstance(before, StandIn) and before.is_restored_in(now))):
                 return False
         self._note(sources)
@@ -258,17 +266,18 @@ class Kept:
     def _found(  # so that nothing is held when memory is given back
         self, preparation: Preparation, storages: Sequence[Storage], gives_up: bool
     ) -> _Values | None:
+        found = self._values.get(preparation)
+        if found is not None and found.hold(storages):
+            return found
         held = [memory_of(storage) for storage in storages if not storage.shared]
         sources = [tensor for tensor in held if tensor is not None]
         if len(sources) < len(storages) or any(tensor.is_inference() for tensor in sources):
             return None
-        versions = [tensor._version for tensor in sources]
-        found = self._values.get(preparation)
-        if found is not None and found.follow_from(sources, versions):
+        if found is not None and found.follow_from(sources):
             return found
         found = None
         self._values.pop(preparation, None)  # its memory first
-        found = _in_common(preparation, sources, versions)
+        found = _in_common(preparation, sources)
         if found is None:
             del held, sources  # they would hold weights that are given up
             self._give_back_memory()
@@ -289,10 +298,10 @@ class Kept:
         self._values.clear()
 
 
-def _in_common(preparation: Preparation, sources: list[Tensor], versions: list[int]) -> _Values | None:
+def _in_common(preparation: Preparation, sources: list[Tensor]) -> _Values | None:
     """Return what another executor has of the same parameters, or what is computed with it; None if there is none."""
     other = _of_all.get(_key(preparation, sources))
-    if other is None or not other.follow_from(sources, versions):
+    if other is None or not other.follow_from(sources):
         return None
     if other.preparation is preparation:
         return other

@@ -208,6 +208,11 @@ class ReadyPass(ReadyRun):
 class ReadyInference(ReadyRun):
     """What was found out for runs of which nothing is differentiated. Made by `of`.
 
+    Attributes
+    ----------
+    parameters
+        Where those are from which the plan keeps something.
+
     Examples
     --------
     >>> import rebind as mx
@@ -217,6 +222,13 @@ class ReadyInference(ReadyRun):
     >>> exe.run_ready_inference(ready, [mx.nd.array([3])]), exe.outputs[0].item()
     (True, 9.0)
     """
+
+    def __init__(
+        self, plan: Plan, arrays: BoundArrays, inputs: Sequence[NDArray], memory: SameMemory
+    ) -> None:
+        super().__init__(plan, arrays, inputs, memory)
+        # An array has the same storage as long as it lives.
+        self.parameters = [] if plan.preparation is None else arrays.storages(plan.preparation.positions)
 
     @classmethod
     def of(cls, plan: Plan, arrays: BoundArrays, inputs: Sequence[NDArray]) -> ReadyInference | None:

@@ -83,7 +83,7 @@ class ReadyRuns(WholeRuns):
         self._last = None
         kept: Sequence[Tensor] | None = ()
         if plan.preparation is not None:
-            kept = self._kept_values(plan.preparation)
+            kept = self._kept_values(plan.preparation, ready.parameters)
         if kept is None:
             return False
         source, random_state = plan.random_source(self._device, replays=bool(self._arrays.wanted))

@@ -13,6 +13,7 @@ from torch import Tensor
 from ..grad_mode import grad_mode
 from ..ndarray import NDArray
 from ..ndarray.same_memory import are_dense
+from ..ndarray.storage import Storage
 from .backward import Pass
 from .bound import BoundArrays
 from .explicit import Halves
@@ -39,9 +40,8 @@ class WholeRuns(Inspection):
     def backward(self) -> None:
         """Compute the gradients of the last `forward`."""
 
-    def _kept_values(self, preparation: Preparation) -> Sequence[Any] | None:
+    def _kept_values(self, preparation: Preparation, storages: Sequence[Storage]) -> Sequence[Any] | None:
         """Return what is kept of the parameters; None if it cannot be."""
-        storages = self._arrays.storages(preparation.positions)
         return self._kept.values(preparation, storages, not self._arrays.wanted)
 
     def _move_statistics(self, last: Pass) -> None:
