@@ -12,6 +12,7 @@ import torch
 
 import rebind as mx
 from rebind.executor import prepared, released_weights
+from rebind.ndarray.deferred import memory_of
 from rebind.ndarray.released import ReleasedStorage
 from rebind.ops.nn.inference_layers import can_fuse
 
@@ -76,8 +77,16 @@ def bound(net: Any, grad_req: str = "null", **values: np.ndarray) -> Any:
     return exe
 
 
+def out_of_sight(exe: Any) -> set[str]:
+    """The arrays of which the network has something that stands for the values."""
+    arrays = {**exe.arg_dict, **exe.aux_dict}
+    return {name for name, array in arrays.items() if isinstance(array.storage, ReleasedStorage)}
+
+
 def given_up(exe: Any) -> set[str]:
-    return {name for name, array in exe.arg_dict.items() if isinstance(array.storage, ReleasedStorage)}
+    """Those of them whose values are not in memory; others are put away, until somebody looks at them."""
+    stand_ins = {name: memory_of(exe.arg_dict[name].storage) for name in out_of_sight(exe) & {*exe.arg_dict}}
+    return {name for name, each in stand_ins.items() if each.restore() is not each.restore()}
 
 
 def bits(exe: Any) -> dict[str, bytes]:
@@ -204,6 +213,35 @@ def test_a_write_is_seen(change: Callable[[Any], None]) -> None:
         change(each)
     np.testing.assert_array_equal(exe.forward()[0].asnumpy(), other.forward()[0].asnumpy())
     assert bits(exe) == bits(other)
+
+
+def test_one_array_may_be_several_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = conv(norm(conv(X, "a", num_filter=4, no_bias=True), "n"), "b", num_filter=4, no_bias=True)
+    exe = bound(net)
+    arrays = dict(exe.arg_dict)
+    arrays["b_weight"], arrays["n_beta"] = arrays["a_weight"], arrays["n_gamma"]
+    one = net.bind(mx.cpu(), arrays, grad_req="null", aux_states=exe.aux_dict)
+    first = one.forward()[0].asnumpy()
+    runs = computed(monkeypatch)
+    np.testing.assert_array_equal(one.forward()[0].asnumpy(), first)
+    assert not runs and given_up(one) == {"a_weight", "b_weight"}
+    one.arg_dict["b_weight"][:] *= 2
+    assert np.abs(one.forward()[0].asnumpy() - first).max() > 0.1
+
+
+def test_what_only_a_fold_reads_is_put_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    exe = bound(NETWORKS["norm after"][0])
+    gamma = exe.arg_dict["n_gamma"].tensor
+    first = exe.forward()[0].asnumpy()
+    runs = computed(monkeypatch)
+    norms = {"n_gamma", "n_beta", "n_moving_mean", "n_moving_var"}
+    assert out_of_sight(exe) == {"a_weight", "a_bias"} | norms
+    assert exe.arg_dict["n_gamma"].tensor is gamma
+    exe.forward()
+    assert not runs and out_of_sight(exe) == {"a_weight", "a_bias", *norms} - {"n_gamma"}
+    exe.aux_dict["n_moving_mean"][:] += 1
+    assert np.abs(exe.forward()[0].asnumpy() - first).max() > 0.1
+    assert runs == [1]
 
 
 def test_a_monitor_finds_them() -> None:

@@ -134,8 +134,8 @@ class BoundArrays:
     def tensors(self, channels_last: Collection[int] = (), unread: Collection[int] = ()) -> list[Tensor]:
         """Return what a plan runs on: arguments, then auxiliary states.
 
-        The arguments at the positions `channels_last` may have their channels last in memory; of those that are
-        `unread`, to which there is no gradient, it is whatever they have there.
+        The arguments at the positions `channels_last` may have their channels last in memory; of what is `unread`, to
+        which there is no gradient, it is whatever is there.
 
         >>> import rebind as mx
         >>> args = {"x": mx.nd.ones((2,))}
@@ -143,14 +143,19 @@ class BoundArrays:
         [tensor([1., 1.])]
         """
         # By variable, not by name: two of one name come twice.
-        if channels_last or unread:
+        if not (channels_last or unread):
+            tensors = [slot.tensor() for slot in self.order]
+        else:
             tensors = [
                 slot.held() if i in unread else slot.tensor(i in channels_last)
                 for i, slot in enumerate(self.order)
             ]
-        else:
-            tensors = [slot.tensor() for slot in self.order]
-        return tensors + [state.tensor for state in self.aux.values() if state is not None]
+        states = enumerate(self.aux.values(), len(tensors))
+        return tensors + [
+            held_tensor(state.storage) if i in unread else state.tensor
+            for i, state in states
+            if state is not None
+        ]
 
     def memory(self, unread: Collection[int] = ()) -> list[Tensor]:
         """Return what `tensors` does, with the arrays' own memory for all of them.

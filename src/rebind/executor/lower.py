@@ -28,7 +28,7 @@ from .freezing import FrozenCode, parameter_positions
 from .losses import Loss, losses_of
 from .prepared import Preparation, Split, split, what_is_computed
 from .reach import head_gradient_reaches
-from .released_weights import origins
+from .released_weights import origins, read_alone
 from .rematerialize import Rematerialized
 from .writer import CodeWriter
 
@@ -248,6 +248,8 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
 
 def _make_preparation(given: Graph, parts: Split, facts: Facts, target: Target) -> Preparation:
     kept = parts.kept
+    # Compilers ask for all that they are given.
+    alone = () if target.traced else read_alone(kept, parts.rest)
     code = CodeWriter(kept, facts, target, [None] * len(kept.outputs), None, draws=False)
     module = fx.GraphModule({}, code.write(kept.variables, (), alone=True))
     positions = {node: i for i, node in enumerate((*given.arguments, *given.auxiliary))}
@@ -255,8 +257,8 @@ def _make_preparation(given: Graph, parts: Split, facts: Facts, target: Target) 
         module,
         tuple(positions[node] for node in kept.variables),
         what_is_computed(kept),
-        # Compilers ask for all that they are given.
-        () if target.traced else origins(kept, parts.rest),
+        alone,
+        origins(kept, alone),
     )
 
 

@@ -20,8 +20,8 @@ from .._process import give_back_freed_memory
 from ..grad_mode import grad_mode
 from ..graph import Application, Entry, Facts, Graph, Variable
 from ..graph.passes.substitution import substitute
-from ..ndarray.deferred import memory_of
-from ..ndarray.released import StandIn, values_of
+from ..ndarray.deferred import held_tensor, memory_of
+from ..ndarray.released import StandIn, put_away, values_of
 from ..ndarray.storage import Storage
 from ..ops.nn.inference_layers import PACK_FILTERS, PACK_TRANSPOSED_FILTERS, lie_alike
 from ..ops.quantization.inference_layers import PACK_DENSE_LEVELS, PACK_LEVELS
@@ -54,19 +54,22 @@ class Preparation:
         Which of a plan's tensors, arguments and then auxiliary states, these parameters are.
     what
         What is computed: equal for preparations whose values may differ only in where they lie in memory.
+    alone
+        Which of the parameters nothing else reads, by their positions here.
     weights
-        Those of the parameters that may be given up, as they follow from what is kept.
+        Those of them that follow from what is kept.
     """
 
     code: Callable[..., Sequence[Any]]
     positions: tuple[int, ...]
     what: Hashable
+    alone: tuple[int, ...] = ()
     weights: tuple[Origin, ...] = ()
 
     @functools.cached_property
     def unread(self) -> frozenset[int]:
-        """The positions among a plan's tensors of parameters that only the preparation reads: of `weights`."""
-        return frozenset(self.positions[origin.weight] for origin in self.weights)
+        """The positions among a plan's tensors of parameters that nothing else reads."""
+        return frozenset(self.positions[i] for i in self.alone)
 
 
 class Split(NamedTuple):
@@ -146,23 +149,30 @@ class _Values:
 
     def _note(self, sources: list[Tensor]) -> None:
         """Note what it follows from, by which others find it too."""
-        self._sources, self._versions = sources, [*map(_version_of, sources)]
+        self._sources = sources
+        # What stands for values is another when these were looked at, and so may have been written.
+        self._open = [tensor for tensor in sources if not isinstance(tensor, StandIn)]
+        self._versions = [*map(_version_of, self._open)]
         _of_all[_key(self.preparation, sources)] = self
 
     def hold(self, storages: Sequence[Storage]) -> bool:
         """Return whether the parameters are what they were, and nobody can write them unseen."""
         # In C, for every parameter in every run.
-        return (
-            all(map(is_, map(memory_of, storages), self._sources))
-            and [*map(_version_of, self._sources)] == self._versions
-            and not any(map(_is_shared, storages))
+        if not all(map(is_, map(memory_of, storages), self._sources)):
+            return False
+        return not self._open or (
+            [*map(_version_of, self._open)] == self._versions and not any(map(_is_shared, storages))
         )
 
     def follow_from(self, sources: list[Tensor]) -> bool:
         """Return whether the values follow from parameters as these are now, which may have come back since."""
-        for before, version, now in zip(self._sources, self._versions, sources, strict=True):
-            is_same = before is now and version == now._version
-            if not (is_same or (isinstance(before, StandIn) and before.is_restored_in(now))):
+        versions = iter(self._versions)
+        for before, now in zip(self._sources, sources, strict=True):
+            if isinstance(before, StandIn):
+                is_same = now is before or before.is_restored_in(now)
+            else:
+                is_same = now is before and now._version == next(versions)
+            if not is_same:
                 return False
         self._note(sources)
         return True
@@ -324,7 +334,12 @@ def _computed(preparation: Preparation, storages: Sequence[Storage], gives_up: b
             values = _computed_for_weights(preparation, storages, sources)
         else:
             values = preparation.code(*sources)
-    return _Values(preparation, sources, values)
+    for i in preparation.alone if gives_up else ():
+        if not (isinstance(sources[i], StandIn) or sources[i].requires_grad):
+            # So no run need ask whether it was written.
+            put_away(storages[i])
+    # Two of them may be one array.
+    return _Values(preparation, [held_tensor(storage) for storage in storages], values)
 
 
 def _computed_for_weights(

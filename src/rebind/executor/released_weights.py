@@ -8,7 +8,7 @@ only infers has 5 bytes of a weight, instead of 8, and the weight itself, to the
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import torch
@@ -26,7 +26,7 @@ from ..ops.nn.inference_layers import (
 )
 from ..params import Params
 
-__all__ = ["Origin", "give_up", "origins"]
+__all__ = ["Origin", "give_up", "origins", "read_alone"]
 
 _FOLDS = (FOLD_BATCH_NORM, FOLD_NORM_BEFORE)
 
@@ -78,24 +78,34 @@ class Origin(NamedTuple):
         return lambda: unfold(value.to_dense() if is_packed else value)
 
 
-def origins(kept: Graph, rest: Graph) -> tuple[Origin, ...]:
-    """Return the weights that only a fold, or a packing, or both, read.
+def read_alone(kept: Graph, rest: Graph) -> tuple[int, ...]:
+    """Return which of the inputs of what is kept, by position, the rest of the network does not read.
+
+    >>> import rebind as mx
+    >>> x, weight = mx.sym.var("x"), mx.sym.var("weight")
+    >>> read_alone((x + weight).graph, mx.sym.exp(x).graph)
+    (1,)
+    """
+    others = {entry.node for node in rest.nodes for entry in node.inputs} | {out.node for out in rest.outputs}
+    return tuple(i for i, node in enumerate(kept.variables) if node not in others)
+
+
+def origins(kept: Graph, alone: Collection[int]) -> tuple[Origin, ...]:
+    """Return the weights that follow from what is kept: those that only a fold, or a packing, or both, read.
 
     Parameters
     ----------
     kept
         What is computed of parameters alone.
-    rest
-        The rest of the network.
+    alone
+        Which of its inputs nothing else reads.
 
     Examples
     --------
     >>> import rebind as mx
-    >>> nothing = mx.sym.var("x").graph
-    >>> origins(mx.sym.exp(mx.sym.var("weight")).graph, nothing)
+    >>> origins(mx.sym.exp(mx.sym.var("weight")).graph, [0])
     ()
     """
-    others = {entry.node for node in rest.nodes for entry in node.inputs} | {out.node for out in rest.outputs}
     inputs = {node: i for i, node in enumerate(kept.variables)}
     found = []
     for value, output in enumerate(kept.outputs):
@@ -109,8 +119,9 @@ def origins(kept: Graph, rest: Graph) -> tuple[Origin, ...]:
                 places = (inputs[given[name].node] for name in ("gamma", "moving_var"))
                 fold = Fold(entry.node.operator, entry.node.params, *places)
                 entry = given["weight"]
-        if entry != output and entry.node in inputs and entry.node not in others and kept.uses[entry] == 1:
-            found.append(Origin(inputs[entry.node], value, fold))
+        weight = inputs.get(entry.node)
+        if weight is not None and entry != output and weight in alone and kept.uses[entry] == 1:
+            found.append(Origin(weight, value, fold))
     return tuple(found)
 
 

@@ -17,7 +17,7 @@ from ..grad_mode import grad_mode, inference_mode
 from .deferred import DeferredStorage, held_tensor, hold
 from .storage import Storage
 
-__all__ = ["ReleasedStorage", "StandIn", "release", "values_of"]
+__all__ = ["ReleasedStorage", "StandIn", "put_away", "release", "values_of"]
 
 
 # Values that threads share come and go for all of them at once.
@@ -128,6 +128,21 @@ def release(storage: Storage, restore: Callable[[], Tensor]) -> StandIn:
         storage.__class__ = ReleasedStorage
         hold(storage, stand_in)
     return stand_in
+
+
+def put_away(storage: Storage) -> StandIn:
+    """Keep the values of a dense storage of which no view exists apart, and return what stands for them.
+
+    They are in memory, and back as soon as somebody asks. As long as none has, nobody has written them.
+
+    >>> from rebind.ndarray.storage import DenseStorage
+    >>> storage = DenseStorage(torch.ones(2))
+    >>> _ = put_away(storage)
+    >>> type(storage).__name__, storage.tensor
+    ('ReleasedStorage', tensor([1., 1.]))
+    """
+    dense = storage.to_dense()
+    return release(storage, lambda: dense)
 
 
 def values_of(tensor: Tensor) -> Tensor:
