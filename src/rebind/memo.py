@@ -61,8 +61,13 @@ class Exactly:
 
     @classmethod
     def needed(cls, values: tuple[object, ...]) -> Exactly | None:
-        """Return the values to be asked for; None where a key with their classes is exact."""
-        return None if _LOOSE.isdisjoint(map(type, values)) else cls(values)
+        """Return the values to be asked for; None where a key with their classes is exact.
+
+        >>> Exactly.needed((0.5, 2)) is None, Exactly.needed((0.0, 2)) is None
+        (True, False)
+        """
+        found = cls(values)
+        return found if found._details else None
 
     def are(self, values: Collection[object]) -> bool:
         """Whether equal values of the same classes are the same."""

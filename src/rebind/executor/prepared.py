@@ -21,7 +21,7 @@ from ..grad_mode import grad_mode
 from ..graph import Application, Entry, Facts, Graph, Variable
 from ..graph.passes.substitution import substitute
 from ..ndarray.deferred import held_tensor, memory_of
-from ..ndarray.released import StandIn, put_away, values_of
+from ..ndarray.released import StandIn, is_held_elsewhere, put_away, values_of
 from ..ndarray.storage import Storage
 from ..ops.nn.inference_layers import PACK_FILTERS, PACK_TRANSPOSED_FILTERS, lie_alike
 from ..ops.quantization.inference_layers import PACK_DENSE_LEVELS, PACK_LEVELS
@@ -328,13 +328,15 @@ def _in_common(preparation: Preparation, sources: list[Tensor]) -> _Values | Non
 
 def _computed(preparation: Preparation, storages: Sequence[Storage], gives_up: bool) -> _Values:
     # What had been given up comes back: of what another executor kept, which is no more, or of other values.
+    alone = [i for i in preparation.alone if not is_held_elsewhere(storages[i])] if gives_up else []
     sources = [tensor for storage in storages if (tensor := storage.tensor) is not None]
+    weights = [origin for origin in preparation.weights if origin.weight in alone]
     with grad_mode(False):
-        if gives_up and preparation.weights:
-            values = _computed_for_weights(preparation, storages, sources)
+        if weights:
+            values = _computed_for_weights(preparation, weights, storages, sources)
         else:
             values = preparation.code(*sources)
-    for i in preparation.alone if gives_up else ():
+    for i in alone:
         if not (isinstance(sources[i], StandIn) or sources[i].requires_grad):
             # So no run need ask whether it was written.
             put_away(storages[i])
@@ -343,10 +345,13 @@ def _computed(preparation: Preparation, storages: Sequence[Storage], gives_up: b
 
 
 def _computed_for_weights(
-    preparation: Preparation, storages: Sequence[Storage], sources: list[Tensor]
+    preparation: Preparation,
+    weights: Sequence[Origin],
+    storages: Sequence[Storage],
+    sources: list[Tensor],
 ) -> Sequence[Any]:
-    """Compute what is kept, and give up the weights that follow from it: what stands for them is in `sources` then."""
-    origins = {origin.value: origin for origin in preparation.weights}
+    """Compute what is kept, and give up weights that follow from it: what stands for them is in `sources` then."""
+    origins = {origin.value: origin for origin in weights}
     free = 0
 
     def finish(position: int, value: Tensor) -> Tensor:

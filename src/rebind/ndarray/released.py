@@ -5,6 +5,7 @@ Weights of which an executor has a packed copy need not be there twice. Their st
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from ..grad_mode import grad_mode, inference_mode
 from .deferred import DeferredStorage, held_tensor, hold
 from .storage import Storage
 
-__all__ = ["ReleasedStorage", "StandIn", "put_away", "release", "values_of"]
+__all__ = ["ReleasedStorage", "StandIn", "is_held_elsewhere", "put_away", "release", "values_of"]
 
 
 # Values that threads share come and go for all of them at once.
@@ -128,6 +129,21 @@ def release(storage: Storage, restore: Callable[[], Tensor]) -> StandIn:
         storage.__class__ = ReleasedStorage
         hold(storage, stand_in)
     return stand_in
+
+
+def is_held_elsewhere(storage: Storage) -> bool:
+    """Return whether somebody else holds the tensor of a dense storage, and may write it when it was given up.
+
+    >>> from rebind.ndarray.storage import DenseStorage
+    >>> storage = DenseStorage(torch.ones(2))
+    >>> is_held_elsewhere(storage)
+    False
+    >>> tensor = storage.tensor
+    >>> is_held_elsewhere(storage)
+    True
+    """
+    # Apart from the storage it is the call that holds it, as its argument.
+    return sys.getrefcount(held_tensor(storage)) > 2
 
 
 def put_away(storage: Storage) -> StandIn:
