@@ -161,6 +161,16 @@ def test_what_does_not_follow_stays(gamma: float) -> None:
     assert not given_up(exe)
 
 
+def test_a_weight_in_another_order_stays() -> None:
+    exe = bound(NETWORKS["norm after"][0])
+    weight = torch.from_numpy(WEIGHT.copy()).contiguous(memory_format=torch.channels_last)
+    exe.arg_dict["a_weight"].exchange(weight)
+    del weight
+    exe.forward()
+    assert not given_up(exe)
+    np.testing.assert_array_equal(exe.arg_dict["a_weight"].asnumpy(), WEIGHT)
+
+
 def test_who_may_train_keeps_them() -> None:
     exe = bound(NETWORKS["a block"][0], grad_req="write")
     exe.forward()

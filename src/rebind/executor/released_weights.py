@@ -18,12 +18,7 @@ from ..graph import Application, Graph
 from ..ndarray.released import StandIn, release
 from ..ndarray.storage import Storage
 from ..ops import Operator
-from ..ops.nn.inference_layers import (
-    FOLD_BATCH_NORM,
-    FOLD_NORM_BEFORE,
-    PACK_FILTERS,
-    unfolding,
-)
+from ..ops.nn.inference_layers import FOLD_BATCH_NORM, FOLD_NORM_BEFORE, PACK_FILTERS, unfolding
 from ..params import Params
 
 __all__ = ["Origin", "give_up", "origins", "read_alone"]
@@ -59,7 +54,7 @@ class Origin(NamedTuple):
     value
         The position of what was made of it, among what is kept.
     fold
-        Whether it was folded before it was packed.
+        How it was folded before it was packed; None where it was not.
     """
 
     weight: int
@@ -147,7 +142,7 @@ def give_up(origin: Origin, storage: Storage, value: Tensor, inputs: Sequence[Te
     torch.Size([128, 128])
     """
     weight = storage.tensor
-    if weight is None or weight.numel() < _LEAST or weight.requires_grad:
+    if weight is None or weight.numel() < _LEAST or weight.requires_grad or not weight.is_contiguous():
         return None
     roughly = origin.roughly(value, inputs)
     restore = None if roughly is None else _exactly(weight, roughly)
