@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
-from ...grad_mode import grad_mode
 from ...params import AtLeast, Params
 from ...shapes import Shape, merge
 from ..spec import Shapes
@@ -178,18 +177,16 @@ class Form:
     def apply(
         self, columns: Sequence[Tensors], trailing: Sequence[Tensor], settings: Mapping[str, object]
     ) -> Tensors | None:
-        """Run the rule on lists of tensors, without recording."""
+        """Run the rule on lists of tensors that want no gradient: an update is no part of what is differentiated."""
         to_rule = self.to_rule
         values = {to_rule[name]: value for name, value in settings.items() if name in to_rule}
         if self.preloaded:  # they stay on their device
             values["lr"], values["wd"] = (list(array.unbind()) for array in trailing)
-        # An update is no part of what is differentiated.
-        with grad_mode(False):
-            if self.declaration.factor is not None:
-                # What such a factor decides cannot be returned: it acts in place, or not at all.
-                skipping(functools.partial(self.function, **values), trailing[0], *columns)
-                return None
-            return self.function(*columns, **values)
+        if self.declaration.factor is not None:
+            # What such a factor decides cannot be returned: it acts in place, or not at all.
+            skipping(functools.partial(self.function, **values), trailing[0], *columns)
+            return None
+        return self.function(*columns, **values)
 
     def check(self, number: str, named: Mapping[str, Tensor]) -> None:
         """Raise an error for types that are not floating, or not fitting, and for shapes that are not the weight's."""

@@ -63,12 +63,17 @@ class OneWeight(Form):
     def declare(self) -> Operator:
         """Make the operator."""
         declaration, names, count = self.declaration, (*self.arrays, *self.trailing), len(self.arrays)
+        # Of these it is seen at once that they fit; others are looked at one by one.
+        can_be_plain = not (self.fixed or self.trailing or declaration.free or declaration.check_arrays)
 
         def over(*arrays: Tensor, **settings: object) -> Tensor:
-            named = dict(zip(names, arrays, strict=True))
-            self.check("", named)
-            if declaration.check_arrays is not None:
-                declaration.check_arrays(named)
+            shape = arrays[0].shape
+            is_plain = can_be_plain and arrays[0].dtype.is_floating_point
+            if not is_plain or [array for array in arrays if array.shape != shape]:
+                named = dict(zip(names, arrays, strict=True))
+                self.check("", named)
+                if declaration.check_arrays is not None:
+                    declaration.check_arrays(named)
             # Written in place: torch forbids that on leaves that want a gradient, unless they are detached.
             detached = [array.detach() if array.requires_grad else array for array in arrays]
             result = self.apply([[array] for array in detached[:count]], detached[count:], settings)
