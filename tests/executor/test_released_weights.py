@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.executor import prepared, released_weights
+from rebind.executor import kept, released_weights
 from rebind.ndarray.deferred import memory_of
 from rebind.ndarray.released import ReleasedStorage
 from rebind.ops.nn.inference_layers import can_fuse
@@ -96,8 +96,8 @@ def bits(exe: Any) -> dict[str, bytes]:
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Counts how often what is kept is computed from now on."""
     runs: list[int] = []
-    compute = prepared._computed
-    monkeypatch.setattr(prepared, "_computed", lambda *given: runs.append(1) or compute(*given))
+    compute = kept._computed
+    monkeypatch.setattr(kept, "_computed", lambda *given: runs.append(1) or compute(*given))
     return runs
 
 

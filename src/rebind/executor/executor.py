@@ -19,10 +19,10 @@ from .backward import Backward, Pass, Record
 from .bound import BoundArrays
 from .head_grads import HeadGrads, read_head_grads
 from .inspection import GraphHolder, run_as
+from .kept import Kept
 from .lower import Plan
 from .outputs import OutputHandles, detached
 from .plans import Plans
-from .prepared import Kept
 from .ready_runs import ReadyRuns
 from .reshape import reshaped
 from .staying import apart_from

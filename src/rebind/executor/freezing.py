@@ -1,7 +1,7 @@
 """Code with its parameters as constants, for compilers that take inference only, such as OpenVINO.
 
 A compiler of `torch.compile` is given parameters with each run. One of a backend with ``freezing`` is given a module
-that has them, packs them as it likes, and is asked again when a parameter was written (`prepared.Kept` sees that). It
+that has them, packs them as it likes, and is asked again when a parameter was written (`kept.Kept` sees that). It
 compiles for the shapes that it is given, as such engines are quickest with known ones.
 """
 

@@ -18,8 +18,9 @@ from .backward import Pass
 from .bound import BoundArrays
 from .explicit import Halves
 from .inspection import Inspection
+from .kept import Kept
 from .lower import Plan
-from .prepared import Kept, Preparation
+from .prepared import Preparation
 from .whole import Update, UpdatingStep, WholeStep, is_of_compiler, two_halves, updating_step, whole_step
 
 __all__ = ["WholeRuns"]

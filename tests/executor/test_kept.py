@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.executor import prepared as prepared_module
-from rebind.executor.prepared import Kept
+from rebind.executor import kept
+from rebind.executor.kept import Kept
 from rebind.ops.nn.inference_layers import lie_alike
 from rebind.optimizer.base import optimizers
 
@@ -193,8 +193,8 @@ def test_updates_of_all_optimizers_are_seen(kind: str) -> None:
 
 def test_parameters_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     exe, runs = bound(), []
-    computed = prepared_module._computed
-    monkeypatch.setattr(prepared_module, "_computed", lambda *given: runs.append(1) or computed(*given))
+    computed = kept._computed
+    monkeypatch.setattr(kept, "_computed", lambda *given: runs.append(1) or computed(*given))
     for _ in range(3):
         exe.forward(data=mx.nd.random.normal(shape=SHAPE))
     assert len(runs) == 1
