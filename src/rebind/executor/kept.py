@@ -161,14 +161,15 @@ class Kept:
         (tensor([10.]),)
         """
         found = self._found(preparation, storages, gives_up)
-        if found is not None:
-            self._give_back_memory()
-            self._runs_to_clear = max(0, self._runs_to_clear - 1)
-        return None if found is None else found.values
+        if found is None:
+            return None
+        if self._runs_to_clear:
+            self._runs_to_clear -= 1
+            give_back_freed_memory()
+        return found.values
 
-    def _found(  # so that nothing is held when memory is given back
-        self, preparation: Preparation, storages: Sequence[Storage], gives_up: bool
-    ) -> _Values | None:
+    def _found(self, preparation: Preparation, storages: Sequence[Storage], gives_up: bool) -> _Values | None:
+        """Find what `values` returns: in a function of its own, whose memory is free before any is given back."""
         found = self._values.get(preparation)
         if found is not None and found.hold(storages):
             return found
@@ -183,15 +184,12 @@ class Kept:
         found = _in_common(preparation, sources)
         if found is None:
             del held, sources  # they would hold weights that are given up
-            self._give_back_memory()
+            if self._runs_to_clear:
+                give_back_freed_memory()
             found = _computed(preparation, storages, gives_up and self._may_give_up)
             self._may_give_up = False
         self._values[preparation] = found
         return found
-
-    def _give_back_memory(self) -> None:
-        if self._runs_to_clear:
-            give_back_freed_memory()
 
     def clear(self) -> None:
         """Free all, before training changes the parameters.
@@ -250,8 +248,10 @@ def _computed_for_weights(
     def finish(position: int, value: Tensor) -> Tensor:
         nonlocal free
         origin = origins.get(position)
-        stand_in = origin and give_up(origin, storages[origin.weight], value, sources)
-        if origin and stand_in is not None:
+        if origin is None:
+            return value
+        stand_in = give_up(origin, storages[origin.weight], value, sources)
+        if stand_in is not None:
             sources[origin.weight] = stand_in
             free += stand_in.nbytes
             if free >= _MUCH:

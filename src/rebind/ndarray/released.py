@@ -108,7 +108,7 @@ def release(storage: Storage, restore: Callable[[], Tensor]) -> StandIn:
     storage
         Where the values are.
     restore
-        Returns the same values, in the same shape and type, in memory of their own.
+        Returns the same values, in the same shape and type, in memory that nobody else writes.
 
     Examples
     --------
@@ -146,19 +146,19 @@ def is_held_elsewhere(storage: Storage) -> bool:
     return sys.getrefcount(held_tensor(storage)) > 2
 
 
-def put_away(storage: Storage) -> StandIn:
-    """Keep the values of a dense storage of which no view exists apart, and return what stands for them.
+def put_away(storage: Storage) -> None:
+    """Keep the values of a dense storage of which no view exists apart, with something in their place.
 
     They are in memory, and back as soon as somebody asks. As long as none has, nobody has written them.
 
     >>> from rebind.ndarray.storage import DenseStorage
     >>> storage = DenseStorage(torch.ones(2))
-    >>> _ = put_away(storage)
+    >>> put_away(storage)
     >>> type(storage).__name__, storage.tensor
     ('ReleasedStorage', tensor([1., 1.]))
     """
     dense = storage.to_dense()
-    return release(storage, lambda: dense)
+    release(storage, lambda: dense)
 
 
 def values_of(tensor: Tensor) -> Tensor:
