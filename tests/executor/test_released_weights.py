@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.executor.compiled.networks import QUICK
 
 import rebind as mx
 from rebind.executor import kept, released_weights
@@ -68,8 +69,8 @@ NETWORKS: dict[str, tuple[Any, Collection[str]]] = {
 }  # fmt: skip
 
 
-def bound(net: Any, grad_req: str = "null", **values: np.ndarray) -> Any:
-    exe = net.simple_bind(mx.cpu(), grad_req=grad_req, data=SHAPE)
+def bound(net: Any, grad_req: str = "null", backend: str = "default", **values: np.ndarray) -> Any:
+    exe = net.simple_bind(mx.cpu(), grad_req=grad_req, backend=backend, data=SHAPE)
     draws = np.random.default_rng(0)
     for name, array in {**exe.arg_dict, **exe.aux_dict}.items():
         low = 0.5 if name.endswith(("var", "gamma")) else -1.0
@@ -101,12 +102,14 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return runs
 
 
+@pytest.mark.parametrize("backend", ["default", QUICK])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_a_weight_comes_back_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_weight_comes_back_as_it_was(name: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, expected = NETWORKS[name]
-    exe = bound(net)
+    exe = bound(net, backend=backend)
     before = bits(exe)
     first = exe.forward()[0].asnumpy()
+    assert exe.is_compiled == (backend == QUICK)
     assert given_up(exe) == {f"{each}_weight" for each in expected}
     runs = computed(monkeypatch)
     np.testing.assert_array_equal(exe.forward()[0].asnumpy(), first)

@@ -55,6 +55,9 @@ _NAME = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*")
 class CompiledCode:
     """The compiled form of a plan's code, made at its first run.
 
+    The compiler, which looks at all that it is given in each run, is given what the code reads: not the labels of an
+    inference, nor the weights that another tensor was computed from.
+
     Parameters
     ----------
     code
@@ -82,14 +85,16 @@ class CompiledCode:
     def __init__(self, code: fx.GraphModule, compiler: Compiler) -> None:
         self._code, self.compiler, self.keeps_memory = code, compiler, _keeps_memory(compiler)
         self._run: Callable[..., object] | None = None
+        self._read: Sequence[int] = ()  # the positions of inputs that it reads; known with `_run`
         self.failure: str | None = None
 
     def __call__(self, *inputs: object) -> object:
         """Run it; whatever is wrong, with the inputs or with the code, is an error of the compiler's."""
         if self._run is None:
-            run = compile_whole(self._code.forward, _with_backward(self.compiler))
+            code, self._read = _without_unread(self._code)
+            run = compile_whole(code.forward, _with_backward(self.compiler))
             self._run = with_results_of_its_own(run, self.compiler)
-        return self._run(*inputs)
+        return self._run(*map(inputs.__getitem__, self._read))
 
     def give_up(self, error: Exception) -> None:
         """Note that it cannot be compiled, and drop what was compiled.
@@ -100,6 +105,23 @@ class CompiledCode:
         'ValueError: no'
         """
         self._run, self.failure = None, reason_of(error)
+
+
+def _without_unread(code: fx.GraphModule) -> tuple[fx.GraphModule, Sequence[int]]:
+    """Return code without the inputs that it does not read, and the positions of the others.
+
+    >>> code, read = _without_unread(fx.symbolic_trace(lambda x, y, z: (x + z,)))
+    >>> code(torch.ones(1), torch.ones(1)), read
+    ((tensor([2.]),), [0, 2])
+    """
+    graph = fx.Graph()
+    graph.output(graph.graph_copy(code.graph, {}))
+    inputs = graph.find_nodes(op="placeholder")
+    read = [i for i, node in enumerate(inputs) if node.users]
+    for node in inputs:
+        if not node.users:
+            graph.erase_node(node)
+    return fx.GraphModule({}, graph), read
 
 
 def compile_whole(function: Callable[P, R], compiler: Compiler, **options: object) -> Callable[P, R]:

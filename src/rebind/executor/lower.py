@@ -248,8 +248,7 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
 
 def _make_preparation(given: Graph, parts: Split, facts: Facts, target: Target) -> Preparation:
     kept = parts.kept
-    # Compilers ask for all that they are given.
-    alone = () if target.traced else read_alone(kept, parts.rest)
+    alone = read_alone(kept, parts.rest)
     code = CodeWriter(kept, facts, target, [None] * len(kept.outputs), None, draws=False)
     module = fx.GraphModule({}, code.write(kept.variables, (), alone=True))
     positions = {node: i for i, node in enumerate((*given.arguments, *given.auxiliary))}

@@ -76,6 +76,21 @@ def test_folded_weights_follow_the_parameters_and_compile_nothing(counter: Compi
     assert counter.frame_count == 1
 
 
+def test_a_compiler_is_given_what_the_code_reads(counter: CompileCounterWithBackend) -> None:
+    register_backend("counted", DEFAULT, compiler=counter, inference=BACKENDS[QUICK].inference, override=True)
+    bound_normed("counted").forward()
+    [graph] = counter.graphs
+    given = {node.target for node in graph.graph.find_nodes(op="placeholder")}
+    # What is folded is read in its place; and an inference has no use for labels.
+    assert given == {
+        "L_input0_data_",
+        "L_input14_bn_in_conv_weight_",
+        "L_input15_bn_in_conv_bias_",
+        "L_input16_bn2_in_fc_weight_",
+        "L_input17_bn2_in_fc_bias_",
+    }
+
+
 def test_inference_whose_passes_use_shapes_is_compiled_for_two_of_them(
     counter: CompileCounterWithBackend,
 ) -> None:
