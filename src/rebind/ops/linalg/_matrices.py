@@ -34,7 +34,8 @@ def check_matrices(*arrays: Tensor, square: bool = False) -> None:
 
 def one_or_more(out: Tensor) -> Tensor:
     """Return one number as an array of one axis: MXNet has no arrays without axes here."""
-    return out if out.ndim else out.view(1)
+    # In place: it is no view, which would have to be made an array of its own.
+    return out if out.ndim else out.unsqueeze_(0)
 
 
 def symmetric(matrix: Tensor, lower: bool = True) -> Tensor:
