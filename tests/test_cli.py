@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import rebind_command
 from rebind import __version__, cli
 
 # One program that reports what it finds; another process for each test costs seconds.
@@ -131,7 +132,7 @@ def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out
 )
 def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, says: str) -> None:
     with pytest.raises(SystemExit) as caught:
-        cli.main(arguments)
+        rebind_command.main(arguments)
     written = capsys.readouterr()
     assert caught.value.code == code
     assert says in written.out + written.err

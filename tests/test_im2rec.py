@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rebind import cli
+import rebind_command
 from rebind.imaging import encode, resize
 from rebind.recordio import MXIndexedRecordIO, unpack, unpack_img
 
@@ -42,7 +42,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def im2rec(*arguments: object) -> int:
-    return cli.main(["im2rec", *map(str, arguments)])
+    return rebind_command.main(["im2rec", *map(str, arguments)])
 
 
 def records(prefix: Path) -> dict[int, bytes]:

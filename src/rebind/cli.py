@@ -16,19 +16,12 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from rebind_command import parse
-
 from . import compat, im2rec, launch
 
-__all__ = ["main", "run", "run_module", "run_script"]
+__all__ = ["run", "run_module", "run_script"]
 
 # The folder with the module `mxnet` that processes started by the program import.
 _AS_MXNET = str(Path(__file__).parent / "legacy" / "_as_mxnet")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with `arguments`, by default those of this process; return its exit code."""
-    return run(parse(arguments))
 
 
 def run(given: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.launch.jobs import PROGRAM, launch, put_tools, results
 
-from rebind import cli
+import rebind_command
 from rebind.launch.arguments import Request
 from rebind.launch.hosts import Host
 from rebind.launch.plan import Address, make_plan
@@ -253,5 +253,5 @@ def test_what_cannot_be_started(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["launch", *arguments]) == 2
+    assert rebind_command.main(["launch", *arguments]) == 2
     assert f"rebind launch: {says}" in capsys.readouterr().err

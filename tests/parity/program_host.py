@@ -10,7 +10,9 @@ import json
 import os
 import sys
 
-from rebind import Context, cli, sym
+import rebind.cli  # noqa: F401  # what the command imports when it runs
+import rebind_command
+from rebind import Context, sym
 
 
 def warm_up() -> None:
@@ -34,7 +36,7 @@ def main() -> None:
                 ]
             ):
                 os.dup2(os.open(path, flags), stream)
-            sys.exit(cli.main(run["command"]))
+            sys.exit(rebind_command.main(run["command"]))
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 

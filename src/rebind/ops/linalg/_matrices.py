@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
+from ...grad_mode import is_recorded
 
 __all__ = ["check_matrices", "one_or_more", "symmetric"]
 
@@ -34,8 +35,10 @@ def check_matrices(*arrays: Tensor, square: bool = False) -> None:
 
 def one_or_more(out: Tensor) -> Tensor:
     """Return one number as an array of one axis: MXNet has no arrays without axes here."""
-    # In place: it is no view, which would have to be made an array of its own.
-    return out if out.ndim else out.unsqueeze_(0)
+    if out.ndim:
+        return out
+    # A view would have to be made an array of its own; but a derivative may need the number.
+    return out.view(1) if is_recorded(out) else out.unsqueeze_(0)
 
 
 def symmetric(matrix: Tensor, lower: bool = True) -> Tensor:
