@@ -18,12 +18,19 @@ from ..graph import Application, Graph
 from ..ndarray.released import StandIn, release
 from ..ndarray.storage import Storage
 from ..ops import Operator
-from ..ops.nn.inference_layers import FOLD_BATCH_NORM, FOLD_NORM_BEFORE, PACK_FILTERS, unfolding
+from ..ops.nn.inference_layers import (
+    FOLD_BATCH_NORM,
+    FOLD_NORM_BEFORE,
+    PACK_FILTERS,
+    PACK_TRANSPOSED_FILTERS,
+    unfolding,
+    unpacked,
+)
 from ..params import Params
 
 __all__ = ["Origin", "give_up", "origins", "read_alone"]
 
-_FOLDS = (FOLD_BATCH_NORM, FOLD_NORM_BEFORE)
+_FOLDS, _PACKINGS = (FOLD_BATCH_NORM, FOLD_NORM_BEFORE), (PACK_FILTERS, PACK_TRANSPOSED_FILTERS)
 
 #: Weights of fewer elements take no memory that would count.
 _LEAST = 1 << 14
@@ -55,22 +62,26 @@ class Origin(NamedTuple):
         The position of what was made of it, among what is kept.
     fold
         How it was folded before it was packed; None where it was not.
+    transposed_groups
+        The groups of a deconvolution whose filters were packed; 0 of another layer.
     """
 
     weight: int
     value: int
     fold: Fold | None
+    transposed_groups: int = 0
 
     def roughly(self, value: Tensor, inputs: Sequence[Tensor]) -> Callable[[], Tensor] | None:
         """Return the function that computes the weight of the value, but for rounding, in memory of its own."""
-        is_packed = value.layout is not torch.strided
+        groups = self.transposed_groups
         if self.fold is None:
-            return value.to_dense if is_packed else value.clone
+            return lambda: unpacked(value, groups)
         op, p, gamma, moving_var = self.fold
         unfold = unfolding(op, p, inputs[gamma], inputs[moving_var])
         if unfold is None:
             return None
-        return lambda: unfold(value.to_dense() if is_packed else value)
+        is_packed = value.layout is not torch.strided
+        return lambda: unfold(unpacked(value, groups) if is_packed else value)
 
 
 def read_alone(kept: Graph, rest: Graph) -> tuple[int, ...]:
@@ -104,8 +115,10 @@ def origins(kept: Graph, alone: Collection[int]) -> tuple[Origin, ...]:
     inputs = {node: i for i, node in enumerate(kept.variables)}
     found = []
     for value, output in enumerate(kept.outputs):
-        entry, fold = output, None
-        if entry.node.operator is PACK_FILTERS and kept.uses[entry] == 1:
+        entry, fold, groups = output, None, 0
+        if entry.node.operator in _PACKINGS and kept.uses[entry] == 1:
+            assert isinstance(entry.node, Application)
+            groups = entry.node.params.num_group if entry.node.operator is PACK_TRANSPOSED_FILTERS else 0
             entry = entry.node.inputs[0]
         if entry.node.operator in _FOLDS and entry.index == 0 and kept.uses[entry] == 1:
             given = dict(zip(entry.node.input_names, entry.node.inputs, strict=True))
@@ -116,7 +129,7 @@ def origins(kept: Graph, alone: Collection[int]) -> tuple[Origin, ...]:
                 entry = given["weight"]
         weight = inputs.get(entry.node)
         if weight is not None and entry != output and weight in alone and kept.uses[entry] == 1:
-            found.append(Origin(weight, value, fold))
+            found.append(Origin(weight, value, fold, groups))
     return tuple(found)
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "can_fuse",
     "lie_alike",
     "unfolding",
+    "unpacked",
 ]
 
 Ints: TypeAlias = tuple[int, ...]
@@ -266,6 +267,23 @@ PACK_TRANSPOSED_FILTERS = Operator(
     read_signature(_pack_transposed_filters),
     Kernels(_pack_transposed_filters, kept=True),
 )
+
+
+def unpacked(weight: Tensor, transposed_groups: int = 0) -> Tensor:
+    """Filters that were packed, as they were, in memory of their own; those of a deconvolution in so many groups.
+
+    >>> unpacked(torch.ones(1, 2)), unpacked(torch.ones(1, 2).to_mkldnn())
+    (tensor([[1., 1.]]), tensor([[1., 1.]]))
+    """
+    if weight.layout is torch.strided:  # left as it was
+        return weight.clone()
+    found = weight.to_dense()
+    if not transposed_groups:
+        return found
+    # Packed, channels and filters of each group are exchanged.
+    filters, channels, *kernel = found.shape
+    apart = found.view(transposed_groups, filters // transposed_groups, channels, *kernel)
+    return apart.transpose(1, 2).reshape(-1, filters // transposed_groups, *kernel)
 
 
 def _fused_convolution(
