@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 import torch
@@ -19,9 +19,10 @@ from torch import Tensor, fx
 
 from ..grad_mode import grad_mode
 from ..graph.passes import Compiler
-from .compiling import CompiledCode
+from .compiling import CompiledCode, called_from_cpp, keeps_memory
+from .outputs import shares_memory
 
-__all__ = ["ExactCode", "FirstSizes", "tensors_in"]
+__all__ = ["ExactCode", "FirstSizes", "InferenceCode", "tensors_in"]
 
 R = TypeVar("R")
 
@@ -62,6 +63,8 @@ class ExactCode:
         self._form = _form_of(inputs)
         #: For each of the tuples where its members are among the code's results.
         self._places: list[slice | list[int | None]] = []
+        #: The results that compiled code returns in the memory of inputs; None before the first run.
+        self._shared: Collection[int] | None = None
         with grad_mode(False):
             graph = self._trace(function, inputs)
             backend = torch._dynamo.lookup_backend(cast(Any, compiler))
@@ -114,8 +117,15 @@ class ExactCode:
                     torch._dynamo.maybe_mark_dynamic(tensor, axis)
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[tuple[Any, ...]]:
-        """Run it on tensors that it takes, where nothing is recorded; that is not looked at."""
+        """Run it on tensors that it takes, where nothing is recorded; that is not looked at.
+
+        None of the results is in the memory of an input.
+        """
         results = self._run(*inputs)
+        if self._shared is None:  # the same in each run
+            self._shared = [i for i, each in enumerate(results) if shares_memory(each, inputs)]
+        if self._shared:
+            results = [each.clone() if i in self._shared else each for i, each in enumerate(results)]
         return [
             tuple(results[places])
             if isinstance(places, slice)
@@ -133,22 +143,22 @@ class FirstSizes:
     ----------
     function
         As of `ExactCode`, with tuples and lists of tensors for arguments; what else is in them stays the same.
-    compiled
-        The code of the plan that it runs.
+    compiler
+        What compiles it.
 
     Examples
     --------
-    >>> first = FirstSizes(lambda tensors: (tensors,), CompiledCode(fx.GraphModule({}, fx.Graph()), "eager"))
+    >>> first = FirstSizes(lambda tensors: (tensors,), "eager")
     >>> first.run([torch.ones(1)]), first.run([torch.ones(2)])
     ([(tensor([1.]),)], None)
     """
 
-    def __init__(self, function: Callable[..., Sequence[Sequence[Any]]], compiled: CompiledCode) -> None:
-        self._function, self._compiler = function, compiled.compiler
+    def __init__(self, function: Callable[..., Sequence[Sequence[Any]]], compiler: Compiler) -> None:
+        self._function, self._compiler = function, compiler
         #: Its code; None before the first call, and where it cannot be made.
         self.code: ExactCode | None = None
         # Dynamo's code is there to copy what the next run writes over.
-        self._tried = compiled.keeps_memory
+        self._tried = keeps_memory(compiler)
 
     def run(self, *trees: Any) -> list[tuple[Any, ...]] | None:
         """Return the function's results; None, and nothing was done, where there is no code for these sizes."""
@@ -166,6 +176,40 @@ class FirstSizes:
             return code(inputs)
         code.mark_other_sizes(inputs)
         return None
+
+
+class InferenceCode(CompiledCode):
+    """The compiled form of a plan's code of which nothing is differentiated: for its first sizes exact code.
+
+    It returns no inputs of losses, which need not be computed apart from the outputs then.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.executor import lower
+    >>> from rebind.graph import Target
+    >>> plan = lower((mx.sym.var("x") * 2).graph, Target(traced=True, recorded=False))
+    >>> InferenceCode(plan.code, "eager")(torch.ones(2))
+    ((tensor([2., 2.]),), (), ((),))
+    """
+
+    def __init__(self, code: fx.GraphModule, compiler: Compiler) -> None:
+        super().__init__(code, compiler)
+        self._first: FirstSizes | None = None
+
+    def give_up(self, error: Exception) -> None:
+        """Note that it cannot be compiled, and drop what was compiled."""
+        super().give_up(error)
+        self._first = None
+
+    def _run_on(self, code: fx.GraphModule, inputs: Sequence[Any]) -> object:
+        if self._first is None:
+            self._first = FirstSizes(lambda *tensors: code(*tensors)[:2], called_from_cpp(self.compiler))
+        found = self._first.run(*inputs)
+        if found is None:
+            return super()._run_on(code, inputs)
+        outputs, new_aux = found
+        return outputs, new_aux, ((),) * len(outputs)
 
 
 def tensors_in(trees: Any) -> list[Tensor]:

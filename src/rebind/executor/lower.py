@@ -23,6 +23,7 @@ from ..graph.control_flow import counted_constants, needs_randomness, runs_users
 from ..graph.passes import CHANNELS_LAST, backend_named, optimize
 from .compiling import CompiledCode, in_given_layout
 from .control_flow import Kernels
+from .exact import InferenceCode
 from .failure import failure_of
 from .freezing import FrozenCode, parameter_positions
 from .losses import Loss, losses_of
@@ -225,7 +226,7 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
         compiled = frozen = FrozenCode(code, compiler, parameter_positions(given, best), draws)
         preparation = frozen.preparation
     elif compiler is not None:
-        compiled = CompiledCode(code, compiler)
+        compiled = (CompiledCode if target.recorded or target.training else InferenceCode)(code, compiler)
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )

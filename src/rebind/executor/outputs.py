@@ -13,7 +13,7 @@ from ..device import Device
 from ..graph import Entry, Facts
 from ..ndarray import NDArray
 
-__all__ = ["OutputHandles", "detached"]
+__all__ = ["OutputHandles", "detached", "shares_memory"]
 
 Value = TypeVar("Value", Tensor, None)
 
@@ -144,7 +144,7 @@ def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor 
     # `detach()` of an input is no view, and shares its memory; a loss that is not what it was given is new.
     if of_loss is not None and id(output) not in map(id, of_loss):
         return output
-    return _copied(output) if _shares_memory(output, inputs) else output
+    return _copied(output) if shares_memory(output, inputs) else output
 
 
 def _ordinary(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
@@ -152,7 +152,7 @@ def _ordinary(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     storage = output.untyped_storage()
     # Of what is made there it is not known whether it is a view: of all that may be one a copy is made.
     is_whole = output.numel() > _FEW and storage.nbytes() == output.nbytes and output.is_contiguous()
-    if not is_whole or _shares_memory(output, inputs):
+    if not is_whole or shares_memory(output, inputs):
         return output.clone(memory_format=torch.contiguous_format)
     return torch.empty(0, dtype=output.dtype).set_(storage, 0, output.shape, output.stride())
 
@@ -161,7 +161,13 @@ def _copied(output: Tensor) -> Tensor:
     return output.detach().clone(memory_format=torch.contiguous_format)
 
 
-def _shares_memory(output: Tensor, inputs: Sequence[Tensor]) -> bool:
+def shares_memory(output: Tensor, inputs: Sequence[Tensor]) -> bool:
+    """Return whether a tensor is in the memory of others, whatever part of it.
+
+    >>> x = torch.ones(2)
+    >>> shares_memory(x.detach(), [x]), shares_memory(x + 1, [x])
+    (True, False)
+    """
     place = output.untyped_storage().data_ptr()
     # Packed weights have no storage that could be asked for.
     return any(

@@ -140,15 +140,16 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
     def whole(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         return step.forward_backward(tensors, seed=source)
 
-    exact = FirstSizes(whole, plan.compiled)
+    exact = FirstSizes(whole, plan.compiled.compiler)
     fast = compiled(_with_own_code(whole), backend=plan.compiled.compiler)
     fast = with_results_of_its_own(fast, plan.compiled.compiler)
 
     def call(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         exactly = exact.run(tensors, source)
         found = _apart(fast(tensors, source) if exactly is None else Gradients(*exactly))
-        # Of compiled code a view, or the input itself, is all that shares its memory.
-        return found._replace(outputs=tuple(detached(found.outputs, tensors, [()] * len(found.outputs))))
+        # None of what exact code returns is in the memory of an input.
+        known = None if exactly is None else ()
+        return found._replace(outputs=tuple(detached(found.outputs, tensors, [known] * len(found.outputs))))
 
     return call
 
@@ -206,7 +207,7 @@ class UpdatingStep:
 
         self._wanted, self._draws = wanted, plan.draws
         self._part, self._settings = part, part.settings
-        self._exact = FirstSizes(functools.partial(updating, part), plan.compiled)
+        self._exact = FirstSizes(functools.partial(updating, part), plan.compiled.compiler)
         self._fast = compiled(_with_own_code(updating), backend=plan.compiled.compiler)
 
     def __call__(

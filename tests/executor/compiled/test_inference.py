@@ -22,6 +22,7 @@ from tests.executor.compiled.networks import (
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
+from rebind.executor import compiling, exact
 from rebind.graph.passes import BACKENDS, DEFAULT, register_backend
 
 pytestmark = pytest.mark.usefixtures("own_backends")
@@ -58,7 +59,7 @@ def test_batch_norms_are_folded_before_inference_is_compiled() -> None:
     assert plan.compiled is not None and plan.preparation is not None
     assert not any("batch_norm" in str(node.target) for node in plan.code.graph.nodes)
     equal(state(exe), state(plain))
-    assert plan.compiled._run is not None and plan.compiled.failure is None
+    assert exe.is_compiled and plan.compiled.failure is None
     for each in (exe, plain):
         each.backward()
     equal(state(exe), state(plain))
@@ -80,15 +81,61 @@ def test_a_compiler_is_given_what_the_code_reads(counter: CompileCounterWithBack
     register_backend("counted", DEFAULT, compiler=counter, inference=BACKENDS[QUICK].inference, override=True)
     bound_normed("counted").forward()
     [graph] = counter.graphs
-    given = {node.target for node in graph.graph.find_nodes(op="placeholder")}
-    # What is folded is read in its place; and an inference has no use for labels.
-    assert given == {
-        "L_input0_data_",
-        "L_input14_bn_in_conv_weight_",
-        "L_input15_bn_in_conv_bias_",
-        "L_input16_bn2_in_fc_weight_",
-        "L_input17_bn2_in_fc_bias_",
-    }
+    given = [tuple(node.meta["val"].shape) for node in graph.graph.find_nodes(op="placeholder")]
+    # Data, labels, whose shape is looked at, and what the batch norms are folded into; no parameters.
+    assert given == [(2, 1, 6, 6), (2,), (4, 1, 3, 3), (4,), (3, 64), (3,)]
+
+
+def multiplied(backend: str) -> Any:
+    return filled(
+        (S.exp(S.var("data")) * 2).simple_bind(mx.cpu(), grad_req="null", data=(2, 3), backend=backend)
+    )
+
+
+def test_the_first_sizes_run_without_dynamo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(compiling, "compile_whole")
+    exe, plain = multiplied(QUICK), multiplied("plain")
+    for each in (exe, plain):
+        each.forward()
+    equal(state(exe), state(plain))
+    assert exe.is_compiled
+
+
+def test_other_sizes_are_compiled_once(counter: CompileCounterWithBackend) -> None:
+    register_backend("counted", DEFAULT, compiler=counter, inference=BACKENDS[QUICK].inference, override=True)
+    exe, plain = multiplied("counted"), multiplied("plain")
+    for size in (2, 3, 4, 5, 2):
+        found = [each.reshape(allow_up_sizing=True, data=(size, 3)) for each in (exe, plain)]
+        for each in found:
+            each.arg_dict["data"][:] = np.arange(size * 3).reshape(size, 3)
+            each.forward()
+        equal(state(found[0]), state(found[1]))
+    assert counter.frame_count == 2
+
+
+def test_what_cannot_be_traced_for_its_sizes_is_left_to_dynamo(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(exact.ExactCode, "_trace", fail)
+    exe, plain = multiplied(QUICK), multiplied("plain")
+    for each in (exe, plain):
+        each.forward()
+    equal(state(exe), state(plain))
+    assert exe.is_compiled
+
+
+def test_draws_in_inference_differ_from_run_to_run() -> None:
+    net = S.Dropout(S.var("data"), p=0.5, mode="always")
+    exe = net.simple_bind(mx.cpu(), grad_req="null", data=(50, 50), backend=QUICK)
+    exe.arg_dict["data"][:] = 1
+    found = []
+    for _ in range(2):
+        mx.random.seed(7)
+        found += [exe.forward()[0].asnumpy().copy() for _ in range(2)]
+    assert exe.is_compiled and 0.4 < (found[0] == 0).mean() < 0.6
+    assert (found[0] != found[1]).any()
+    np.testing.assert_array_equal(found[:2], found[2:])
 
 
 def test_inference_whose_passes_use_shapes_is_compiled_for_two_of_them(

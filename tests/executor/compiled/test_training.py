@@ -98,6 +98,24 @@ def test_what_a_program_gets_has_memory_of_its_own(name: str) -> None:
     assert len(set(storages)) == len(storages)
 
 
+@pytest.mark.parametrize("backend", ["eager", QUICK])
+@pytest.mark.parametrize("trains", [False, True])
+def test_an_argument_that_is_an_output_is_copied(trains: bool, backend: str) -> None:
+    x = S.var("x")
+    net = S.Group([S.BlockGrad(x), S.MakeLoss(x * 2), S.BlockGrad(S.Reshape(x, shape=(-1,)))])
+    module = mx.mod.Module(net, data_names=["x"], label_names=None, backend=backend)
+    module.bind([("x", (2, 3))], for_training=trains, inputs_need_grad=trains)
+    module.init_params()
+    run = module.forward_backward if trains else functools.partial(module.forward, is_train=False)
+    for number in (1, 2, 3):
+        run(mx.io.DataBatch([mx.nd.full((2, 3), number)]))
+        outputs = module.get_outputs()
+        exe = module._exec_group.execs[0]
+        places = [each.tensor.untyped_storage().data_ptr() for each in (*outputs, exe.arg_dict["x"])]
+        assert exe.is_compiled and places[-1] not in places[:-1]
+        assert [each.asnumpy().flat[0] for each in outputs] == [number, number * 2, number]
+
+
 def test_what_is_written_into_the_arrays_is_seen() -> None:
     x, w, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0]), mx.nd.zeros((2,))
     exe = S.MakeLoss(S.var("x") * S.var("w")).bind(mx.cpu(), [x, w], {"w": grad}, backend=QUICK)
