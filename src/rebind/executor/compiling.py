@@ -53,6 +53,12 @@ _OF_CODE = frozenset((
 _NAME = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*")
 
 
+#: How many nodes a graph may have whose kernels are called from C++.
+_MOST_NODES = 1000
+#: Inductor by its name, and with settings of ours.
+_inductors: set[Compiler] = {"inductor"}
+
+
 class CompiledCode:
     """The compiled form of a plan's code, made at its first run.
 
@@ -230,27 +236,32 @@ def in_given_layout(compiler: Compiler) -> Compiler:
 def called_from_cpp(compiler: Compiler) -> Compiler:
     """Return inductor that calls its kernels, and oneDNN's, from C++ instead of Python; others as they are.
 
-    It compiles a second longer, and saves some µs for each call: a quarter of a small convolutional network's run.
+    It compiles a second longer, and saves some µs for each call: a quarter of a small convolutional network's
+    inference, a twentieth of its training. Of large graphs it would take a minute, for a fiftieth.
 
     >>> called_from_cpp("eager")
     'eager'
     """
-    return _set_up(compiler, cpp_wrapper=True)
+    return _set_up(compiler, _MOST_NODES, cpp_wrapper=True)
 
 
 @functools.lru_cache
-def _set_up(compiler: Compiler, **settings: bool) -> Compiler:
-    """Return inductor with settings for what it compiles; others as they are."""
-    if compiler != "inductor":
+def _set_up(compiler: Compiler, most_nodes: float = float("inf"), **settings: bool) -> Compiler:
+    """Return inductor with settings for graphs of up to so many nodes, beside those that it may have.
+
+    Other compilers are returned as they are.
+    """
+    if compiler not in _inductors:
         return compiler
 
     def compile_so(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
         import torch._inductor.config as config
 
-        with config.patch(settings):
-            found: Callable[..., object] = torch._dynamo.lookup_backend("inductor")(graph, inputs)
+        with config.patch(settings if len(graph.graph.nodes) <= most_nodes else {}):
+            found: Callable[..., object] = torch._dynamo.lookup_backend(cast(Any, compiler))(graph, inputs)
         return found
 
+    _inductors.add(compile_so)
     return compile_so
 
 

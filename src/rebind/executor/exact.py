@@ -154,7 +154,7 @@ class FirstSizes:
     """
 
     def __init__(self, function: Callable[..., Sequence[Sequence[Any]]], compiler: Compiler) -> None:
-        self._function, self._compiler = function, compiler
+        self._function, self._compiler = function, called_from_cpp(compiler)
         #: Its code; None before the first call, and where it cannot be made.
         self.code: ExactCode | None = None
         # Dynamo's code is there to copy what the next run writes over.
@@ -204,7 +204,7 @@ class InferenceCode(CompiledCode):
 
     def _run_on(self, code: fx.GraphModule, inputs: Sequence[Any]) -> object:
         if self._first is None:
-            self._first = FirstSizes(lambda *tensors: code(*tensors)[:2], called_from_cpp(self.compiler))
+            self._first = FirstSizes(lambda *tensors: code(*tensors)[:2], self.compiler)
         found = self._first.run(*inputs)
         if found is None:
             return super()._run_on(code, inputs)
