@@ -206,8 +206,8 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
     backend = backend_named(target.backend)
     # Where gradients may be asked for, what depends on parameters alone is computed in each run; a compiler to which
     # they are constants computes it once by itself.
-    keeps = not (target.recorded or target.training or backend.freezing)
-    if keeps and (parts := split(best, facts)) is not None:
+    differentiates = target.recorded or target.training
+    if not (differentiates or backend.freezing) and (parts := split(best, facts)) is not None:
         preparation = _make_preparation(given, parts, facts, target)
         best, facts, kept = parts.rest, parts.facts, parts.variables
     losses = tuple(losses_of(best, target))
@@ -226,7 +226,7 @@ def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels:
         compiled = frozen = FrozenCode(code, compiler, parameter_positions(given, best), draws)
         preparation = frozen.preparation
     elif compiler is not None:
-        compiled = (CompiledCode if target.recorded or target.training else InferenceCode)(code, compiler)
+        compiled = (CompiledCode if differentiates else InferenceCode)(code, compiler)
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )

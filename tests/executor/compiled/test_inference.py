@@ -60,6 +60,7 @@ def test_batch_norms_are_folded_before_inference_is_compiled() -> None:
     assert not any("batch_norm" in str(node.target) for node in plan.code.graph.nodes)
     equal(state(exe), state(plain))
     assert exe.is_compiled and plan.compiled.failure is None
+    assert isinstance(plan.compiled, exact.InferenceCode) and plan.compiled._first.code is not None  # it ran
     for each in (exe, plain):
         each.backward()
     equal(state(exe), state(plain))
