@@ -73,7 +73,10 @@ def weighted_rows(table: Tensor, index: Tensor, weight: Tensor, counts: Tensor |
         # Nothing to sum, but still a function of its inputs.
         zeros = table.new_zeros(len(index if counts is None else counts), table.shape[1])
         return zeros + table.sum() * 0 + weight.sum().to(dtype=table.dtype) * 0
-    return _WeightedRows.apply(table, index, weight.to(dtype=table.dtype), counts)
+    weight = weight.to(dtype=table.dtype)
+    if torch.compiler.is_compiling():  # compiled code is differentiated once
+        return _fused(table, index, weight, counts)
+    return _WeightedRows.apply(table, index, weight, counts)
 
 
 class _WeightedRows(torch.autograd.Function):

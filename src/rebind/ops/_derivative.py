@@ -36,8 +36,8 @@ def differentiable_twice(fast: Function, exact: Function, *inputs: Tensor) -> Te
     >>> torch.autograd.grad(out, x, create_graph=True)[0].item()
     12.0
     """
-    # Nobody will differentiate: no small graph is saved.
-    if not is_recorded(*inputs):
+    # Nobody will differentiate, or once only: no small graph is saved.
+    if torch.compiler.is_compiling() or not is_recorded(*inputs):
         return fast(*inputs)
     return _Twice.apply(fast, exact, *inputs)
 

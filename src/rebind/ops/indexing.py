@@ -334,13 +334,12 @@ def _ranks(rows: int, shape: tuple[int, ...] | None) -> None:
 @operator(
     "fill_element_0index",
     types={"rhs": "any"},
-    head_gradient=False,
     listed=dict.fromkeys(("lhs", "mhs", "rhs"), "NDArray"),
 )
 def fill_element_0index(lhs: Tensor, mhs: Tensor, rhs: Tensor) -> Tensor:
     """`lhs` with one element of each row replaced by that of `mhs`, at the column in `rhs`.
 
-    A column outside of `lhs` leaves the row as it is.
+    A column outside of `lhs` leaves the row as it is. `lhs` and `mhs` get gradients, which MXNet's cannot compute.
 
     Shapes
     ------

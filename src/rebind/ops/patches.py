@@ -145,7 +145,7 @@ class _Steps:
 
 
 def _spatial(data: Shape, kernel: Shape) -> Shape:
-    return split(data, Params(kernel=kernel))[2]
+    return split(data, kernel, None)[2]
 
 
 def _windows(spatial: Shape, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> Shape:
@@ -181,7 +181,7 @@ def _check_columns(data: Shape, kernel: Shape, windows: Shape) -> None:
 
 
 def _check_parameters(p: Params) -> str | None:
-    wrong = complaint(Params(p, layout=None), stride=1, dilate=1, pad=0)
+    wrong = complaint(p, stride=1, dilate=1, pad=0)
     if wrong is None and "output_size" in p:
         size = p["output_size"]
         if len(size) != len(p.kernel) or min(size) < 1:

@@ -60,7 +60,10 @@ def bilinear_sampler(data: Tensor, grid: Tensor, *, cudnn_off: bool | None = Non
 
 
 def _sampled(data: Tensor, grid: Tensor) -> Tensor:
-    return differentiable_twice(_grid_sample, _interpolated, _wide(data), _wide(grid)).to(dtype=data.dtype)
+    wide = _wide(data), _wide(grid)
+    if torch.compiler.is_compiling():  # a compiler joins its operations, and has no better form of the other
+        return _interpolated(*wide).to(dtype=data.dtype)
+    return differentiable_twice(_grid_sample, _interpolated, *wide).to(dtype=data.dtype)
 
 
 def _grid_sample(data: Tensor, grid: Tensor) -> Tensor:

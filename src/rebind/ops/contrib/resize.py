@@ -77,7 +77,11 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {}
 
 
-@operator("_contrib_BilinearResize2D", skip=lambda name, p: name == "like" and p.mode != "like")
+@operator(
+    "_contrib_BilinearResize2D",
+    skip=lambda name, p: name == "like" and p.mode != "like",
+    types={"like": "any"},
+)
 def bilinear_resize(
     data: Tensor,
     like: Tensor | None = None,
@@ -119,8 +123,8 @@ def bilinear_resize(
     >>> bilinear_resize(torch.tensor([[[[1.0, 3.0]]]]), width=3)
     tensor([[[[1., 2., 3.]]]])
     """
-    p = Params(height=height, width=width, scale_height=scale_height, scale_width=scale_width, mode=mode)
-    size = _resized(tuple(data.shape), None if like is None else tuple(like.shape), p)
+    like_shape = None if like is None else tuple(like.shape)
+    size = _resized(tuple(data.shape), like_shape, mode, (height, scale_height), (width, scale_width))
     if not align_corners:
         # A single pixel is MXNet's first one, where torch takes the middle.
         if size[0] == 1:
@@ -132,20 +136,19 @@ def bilinear_resize(
     return F.interpolate(data, size, mode="bilinear", align_corners=align_corners)
 
 
-def _resized(data: Shape, like: Shape | None, p: Params) -> tuple[int, int]:
-    """Return height and width of the result."""
+def _resized(data: Shape, like: Shape | None, mode: str, *given: tuple[int, float | None]) -> tuple[int, int]:
+    """Return height and width of the result; `given` are for each of them the size and the scale."""
     _check_pictures("data", data)
-    if p.mode == "like":
+    if mode == "like":
         if like is None:
             raise ShapeError("needs the array like with mode 'like'; it is missing")
         _check_pictures("like", like)
         return like[2], like[3]
-    given = ((p.height, p.scale_height), (p.width, p.scale_width))
-    height, width = (_size(n, *row, p.mode) for n, row in zip(data[2:], given, strict=True))
+    height, width = (_size(n, *each, mode) for n, each in zip(data[2:], given, strict=True))
     if (height < 1 and data[2]) or (width < 1 and data[3]):
         raise ShapeError(
             f"the result must be 1 pixel high and wide at least; got {height} and {width} "
-            f"for data {data} with mode {p.mode!r}"
+            f"for data {data} with mode {mode!r}"
         )
     return height, width
 
@@ -185,7 +188,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     if like is not None:
         _check_pictures("like", like)
     if data is not None and p.mode != "like":
-        _resized(data, None, p)
+        _resized(data, None, p.mode, (p.height, p.scale_height), (p.width, p.scale_width))
     return {}
 
 

@@ -141,7 +141,7 @@ def _axes(p: Params) -> list[tuple[int, int, int]]:
 
 def _grouped(data: Shape, p: Params) -> tuple[int, Shape]:
     """Return the channels and the spatial sizes of data; ShapeError for channels that do not split into groups."""
-    _, channels, spatial = split(data, p)
+    _, channels, spatial = split(data, p.kernel, p.layout)
     if channels % p.num_group:
         raise ShapeError(
             f"data must have a multiple of num_group {p.num_group} channels; got {channels} in shape {data}"
@@ -172,7 +172,7 @@ def _convolution_output(shapes: Shapes, p: Params) -> list[Shape | None]:
     data = shapes["data"]
     if data is None or len(data) != len(p.kernel) + 2:
         return []
-    batch, _, spatial = split(data, p)
+    batch, _, spatial = split(data, p.kernel, p.layout)
     windows = [(n + 2 * pad - extent) // s + 1 for n, (s, pad, extent) in zip(spatial, _axes(p), strict=True)]
     return [(batch, *windows, p.num_filter) if channels_last(p.layout) else (batch, p.num_filter, *windows)]
 
@@ -186,8 +186,8 @@ def _convolution_data(shapes: Shapes, outputs: Sequence[Shape | None], p: Params
     data, out = shapes["data"], outputs[0]
     if data is None or out is None or len(out) != len(data):
         return {}
-    _, channels, _ = split(data, p)
-    batch, _, windows = split(out, p)
+    _, channels, _ = split(data, p.kernel, p.layout)
+    batch, _, windows = split(out, p.kernel, p.layout)
     # With a stride of 1 the size of the data follows from that of the result; else it lies within a range.
     spatial = [
         # The size of the result, n + 2 pad - extent + 1, solved for that of the data.

@@ -48,13 +48,13 @@ def complaint(p: Params, **names: int) -> str | None:
     Parameters
     ----------
     p
-        The operator's parameters, with `kernel` among them.
+        The operator's parameters, with `kernel` among them and perhaps `layout`.
     **names
         The other parameters of that kind, and the least value that each allows.
 
     Examples
     --------
-    >>> complaint(Params(kernel=(3, 3), stride=(0, 1), layout=None), stride=1)
+    >>> complaint(Params(kernel=(3, 3), stride=(0, 1)), stride=1)
     'stride must be >= 1 in each axis; got (0, 1)'
     """
     kernel = p.kernel
@@ -68,25 +68,24 @@ def complaint(p: Params, **names: int) -> str | None:
             return f"{name} must have {len(kernel)} values, as many as kernel {kernel}; got {values}"
         if values and min(values) < least:
             return f"{name} must be >= {least} in each axis; got {values}"
-    if p.layout is not None and p.layout not in LAYOUTS[len(kernel)]:
+    layout = p.get("layout")
+    if layout is not None and layout not in LAYOUTS[len(kernel)]:
         allowed = " or ".join(map(repr, LAYOUTS[len(kernel)]))
-        return f"layout must be {allowed} for a kernel of {len(kernel)} axes; got {p.layout!r}"
+        return f"layout must be {allowed} for a kernel of {len(kernel)} axes; got {layout!r}"
     return None
 
 
-def split(shape: Shape, p: Params) -> tuple[int, int, Shape]:
+def split(shape: Shape, kernel: Shape, layout: str | None) -> tuple[int, int, Shape]:
     """Return batch size, number of channels and spatial sizes of data; ShapeError when the kernel does not fit.
 
-    >>> split((8, 3, 32, 32), Params(kernel=(3, 3)))
+    >>> split((8, 3, 32, 32), (3, 3), None)
     (8, 3, (32, 32))
     """
-    axes = len(p.kernel)
+    axes = len(kernel)
     if len(shape) != axes + 2:
-        layout = p.get("layout") or LAYOUTS[axes][0]
-        raise ShapeError(
-            f"data must have {axes + 2} axes ({layout}) for kernel {p.kernel}; got shape {shape}"
-        )
-    if channels_last(p.get("layout")):
+        named = layout or LAYOUTS[axes][0]
+        raise ShapeError(f"data must have {axes + 2} axes ({named}) for kernel {kernel}; got shape {shape}")
+    if channels_last(layout):
         return shape[0], shape[-1], shape[1:-1]
     return shape[0], shape[1], shape[2:]
 

@@ -273,7 +273,7 @@ def check_fits(data: Shape | None, p: Params) -> None:
         if not 3 <= len(data) <= 5:
             raise ShapeError(f"data must have 3, 4 or 5 axes; got shape {data}")
         return
-    spatial = split(data, p)[2]
+    spatial = split(data, p.kernel, p.get("layout"))[2]
     if p.pooling_convention != "same":
         pads = p.pad[: len(spatial)] or (0,) * len(spatial)
         # A size of 0 is unknown and fits.
@@ -344,7 +344,7 @@ def _(p: Params) -> str | None:
         return None
     if len(p.kernel) != 2:
         return f"kernel must have 2 sizes; got {p.kernel}. Pooling takes 1 to 3."
-    return complaint(Params(p, layout=None), stride=1, pad=0)
+    return complaint(p, stride=1, pad=0)
 
 
 @pooling_v1.fill_shapes
