@@ -44,9 +44,7 @@ def test_settings(
     graph = fx.symbolic_trace(lambda x: x + 1)
     for most in (3, 2):
         monkeypatch.setattr(compiling, "_MOST_NODES", most)
-        compiling._set_up.cache_clear()
         torch._dynamo.lookup_backend(make("inductor"))(graph, [torch.ones(1)])
-    compiling._set_up.cache_clear()
     assert seen == [(small, layouts), (large, layouts)]
 
 

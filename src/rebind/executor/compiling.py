@@ -15,6 +15,7 @@ import itertools
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar, cast
 
 import torch
@@ -52,11 +53,8 @@ _OF_CODE = frozenset((
 #: A local variable in the name of what a condition is about, such as ``step`` in ``type(step.wanted)``.
 _NAME = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*")
 
-
 #: How many nodes a graph may have whose kernels are called from C++.
 _MOST_NODES = 1000
-#: Inductor by its name, and with settings of ours.
-_inductors: set[Compiler] = {"inductor"}
 
 
 class CompiledCode:
@@ -221,6 +219,30 @@ def _with_backward(compiler: Any) -> Compiler:
     return compile_both
 
 
+@dataclass(frozen=True)
+class _Inductor:
+    """PyTorch's compiler with settings of its own, as a backend of `torch.compile`."""
+
+    in_given_layout: bool = False
+    called_from_cpp: bool = False
+
+    @classmethod
+    def of(cls, compiler: Compiler) -> _Inductor | None:
+        """Return inductor with the settings that a compiler has; None if it is another."""
+        return compiler if isinstance(compiler, cls) else cls() if compiler == "inductor" else None
+
+    def __call__(self, graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
+        import torch._inductor.config as config
+
+        settings: dict[str, bool] = {}
+        if self.in_given_layout:
+            settings["layout_optimization"] = False
+        if self.called_from_cpp and len(graph.graph.nodes) <= _MOST_NODES:
+            settings["cpp_wrapper"] = True
+        with config.patch(settings):
+            return torch._dynamo.lookup_backend("inductor")(graph, inputs)
+
+
 def in_given_layout(compiler: Compiler) -> Compiler:
     """Return inductor without its own choice of an order in memory, which a pass has made; others as they are.
 
@@ -230,7 +252,8 @@ def in_given_layout(compiler: Compiler) -> Compiler:
     >>> in_given_layout("eager")
     'eager'
     """
-    return _set_up(compiler, layout_optimization=False)
+    inductor = _Inductor.of(compiler)
+    return compiler if inductor is None else replace(inductor, in_given_layout=True)
 
 
 def called_from_cpp(compiler: Compiler) -> Compiler:
@@ -242,27 +265,8 @@ def called_from_cpp(compiler: Compiler) -> Compiler:
     >>> called_from_cpp("eager")
     'eager'
     """
-    return _set_up(compiler, _MOST_NODES, cpp_wrapper=True)
-
-
-@functools.lru_cache
-def _set_up(compiler: Compiler, most_nodes: float = float("inf"), **settings: bool) -> Compiler:
-    """Return inductor with settings for graphs of up to so many nodes, beside those that it may have.
-
-    Other compilers are returned as they are.
-    """
-    if compiler not in _inductors:
-        return compiler
-
-    def compile_so(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
-        import torch._inductor.config as config
-
-        with config.patch(settings if len(graph.graph.nodes) <= most_nodes else {}):
-            found: Callable[..., object] = torch._dynamo.lookup_backend(cast(Any, compiler))(graph, inputs)
-        return found
-
-    _inductors.add(compile_so)
-    return compile_so
+    inductor = _Inductor.of(compiler)
+    return compiler if inductor is None else replace(inductor, called_from_cpp=True)
 
 
 def obstacle(graph: Graph, target: Target) -> str | None:
