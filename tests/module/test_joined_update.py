@@ -375,6 +375,29 @@ def test_inductor_computes_what_the_default_mode_does(name: str, joined: list[st
     assert joined == ["joined"] * 6
 
 
+def recurrent(cell: Any) -> Any:
+    data = S.expand_dims(S.transpose(S.var("data")), axis=2)  # 5 steps of a number
+    out, _ = cell.unroll(5, data, layout="TNC", merge_outputs=True)
+    out = S.transpose(out, axes=(1, 0, 2))
+    return S.SoftmaxOutput(S.FullyConnected(out, num_hidden=3, name="fc"), name="softmax")
+
+
+CELLS: dict[str, Callable[[], Any]] = {
+    **{mode: lambda mode=mode: mx.rnn.FusedRNNCell(4, mode=mode) for mode in ("lstm", "gru", "rnn_tanh")},
+    "lstm, both ways": lambda: mx.rnn.FusedRNNCell(4, num_layers=2, bidirectional=True),
+    "lstm, unrolled": lambda: mx.rnn.LSTMCell(4),
+}
+
+
+@pytest.mark.slow
+@needs_inductor
+@pytest.mark.parametrize("name", CELLS)
+def test_inductor_trains_recurrent_layers(name: str, joined: list[str]) -> None:
+    net = recurrent(CELLS[name]())
+    equal(*(fit(module(backend, net=net)) for backend in ("inductor", "default")))
+    assert joined == ["joined"] * 6
+
+
 @pytest.mark.parametrize(
     "name", sorted(n for n in optimizers if optimizers[n].__module__.startswith("rebind."))
 )

@@ -119,9 +119,10 @@ def test_messages_name_the_outputs_of_the_user() -> None:
         executor.backward()
 
 
-def test_a_compiler_is_given_the_steps() -> None:
+def test_a_compiler_for_a_gpu_is_given_the_steps() -> None:
     graph = network("lstm").graph
-    assert join_cells(graph, Facts(), Target(traced=True))[0] is graph
+    assert join_cells(graph, Facts(), Target(device=torch.device("meta"), traced=True))[0] is graph
+    assert join_cells(graph, Facts(), Target(traced=True))[0] is not graph
 
 
 def test_whole_numbers_are_no_states() -> None:

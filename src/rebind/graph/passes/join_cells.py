@@ -22,8 +22,10 @@ __all__ = ["join_cells"]
 def join_cells(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Make chains of recurrent cells with the same weights one layer each.
 
-    A compiler is given the single steps: it joins them itself, and cannot see into the kernels. Operators between
-    layers that draw random numbers, such as `Dropout`, draw for all steps of a layer before those of the next one.
+    For a GPU a compiler is given the single steps: it joins them itself, and cannot see into the kernels. For a CPU it
+    is given the layer: it calls oneDNN for an LSTM, which is faster than what it makes of the steps, and has less to
+    compile; of other cells it sees the steps all the same. Operators between layers that draw random numbers, such as
+    `Dropout`, draw for all steps of a layer before those of the next one.
 
     >>> import rebind as mx
     >>> weights = [mx.sym.var(name) for name in ("iw", "ib", "hw", "hb")]
@@ -38,7 +40,7 @@ def join_cells(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     >>> [node.name for node in joined.nodes if not node.is_variable]
     ['step_a to step_c inputs', 'step_a to step_c']
     """
-    if target.traced:
+    if target.traced and target.device.type != "cpu":
         return graph, facts
     runs = in_order(find_runs(graph, facts))
     if not runs:

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...params import Params
-from .._onednn import onednn_has
+from .._onednn import onednn_computes, onednn_has
 from .._types import NumericType
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
 
@@ -43,17 +43,10 @@ _by_product = _functions.thnn_conv2d
 def can_fuse(dtype: torch.dtype | None) -> bool:
     """Whether this PyTorch has oneDNN's convolutions with what follows them for a type, and they are not switched off.
 
-    Those of bfloat16 need a processor that can; nothing has them of float64.
-
     >>> can_fuse(torch.float64)
     False
     """
-    if not onednn_has(torch.ops.mkldnn, "_convolution_pointwise"):
-        return False
-    if dtype is torch.bfloat16:
-        supported: Any = torch.ops.mkldnn._is_mkldnn_bf16_supported
-        return bool(supported())
-    return dtype is torch.float32
+    return onednn_has(torch.ops.mkldnn, "_convolution_pointwise") and onednn_computes(dtype)
 
 
 def _cast_parameter(data: Tensor, *, dtype: NumericType) -> Tensor:

@@ -1,0 +1,162 @@
+"""oneDNN's LSTM as operators that a compiler calls without looking into them.
+
+PyTorch's compiler calls oneDNN's layer by itself in inference only: it knows nothing of what training keeps for the
+gradient, and its code for that does not run. Written out step by step an LSTM takes longer than in oneDNN, and a minute
+to compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from .._onednn import onednn_computes, onednn_has
+
+__all__ = ["can_run", "run"]
+
+#: Outputs, hidden and cell state after the last step, and what the gradient needs.
+_Found: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor]
+#: What oneDNN calls an LSTM.
+_LSTM = 2
+#: The types that it computes in. Looked up here, for a tracer cannot follow it.
+_TYPES = frozenset(
+    dtype
+    for dtype in (torch.float32, torch.bfloat16)
+    if onednn_has(torch.ops.aten, "mkldnn_rnn_layer_backward") and onednn_computes(dtype)
+)
+
+
+def can_run(data: Tensor, weights: Sequence[Tensor]) -> bool:
+    """Whether a layer of such data and weights is oneDNN's: not with a projection, and not in other types.
+
+    >>> one = torch.ones(4, 1)
+    >>> can_run(torch.ones(2, 1, 1).double(), [one, one, one[:, 0], one[:, 0]])
+    False
+    """
+    return data.is_cpu and data.dtype in _TYPES and data.numel() > 0 and len(weights) == 4
+
+
+def run(
+    data: Tensor, states: tuple[Tensor, Tensor], cells: Sequence[Sequence[Tensor]], directions: int
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Run layers in training, and return the outputs of the last one and all states after the last step.
+
+    Parameters
+    ----------
+    data : (T, N, C)
+    states : (L, N, H), (L, N, H)
+        The hidden and the cell state of each layer and direction.
+    cells : [(4 H, C), (4 H, H), (4 H,), (4 H,)], ...
+        The weights and biases of each layer and direction.
+    directions
+        1, or 2: the second one runs from the last step to the first.
+
+    Examples
+    --------
+    >>> one = torch.ones(4, 1)
+    >>> states = torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)
+    >>> out, (hidden, memory) = run(
+    ...     torch.ones(2, 1, 1), states, [[one, one, one[:, 0], one[:, 0]]], directions=1
+    ... )
+    >>> bool((out[1] == hidden).all()), memory.shape
+    (True, torch.Size([1, 1, 1]))
+    """
+    hidden, memory = [], []
+    for layer in range(0, len(cells), directions):
+        outs = []
+        for k in range(layer, layer + directions):
+            out, last, last_memory, _ = torch.ops.rebind.lstm_layer(
+                data, *cells[k], states[0][k], states[1][k], k > layer
+            )
+            outs.append(out)
+            hidden.append(last)
+            memory.append(last_memory)
+        data = torch.cat(outs, -1) if directions > 1 else outs[0]
+    return data, (torch.stack(hidden), torch.stack(memory))
+
+
+# Declared with their types rather than with `custom_op`, which puts 60 µs of Python around each call.
+_WEIGHTS = "Tensor i2h, Tensor h2h, Tensor i2h_bias, Tensor h2h_bias"
+torch.library.define(
+    "rebind::lstm_layer",
+    f"(Tensor data, {_WEIGHTS}, Tensor hidden, Tensor memory, bool reverse) -> (Tensor, Tensor, Tensor, Tensor)",
+)
+torch.library.define(
+    "rebind::lstm_layer_backward",
+    "(Tensor[] inputs, Tensor[] found, bool reverse, Tensor out_grad, Tensor[] state_grads) -> Tensor[]",
+)
+
+
+@torch.library.impl("rebind::lstm_layer", "cpu")
+def _layer(*given: Any) -> _Found:
+    *tensors, reverse = given
+    data, i2h, h2h, i2h_bias, h2h_bias, hidden, memory = (each.contiguous() for each in tensors)
+    # It keeps what the gradient needs where gradients are recorded; nothing is recorded here.
+    with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad():
+        out, hidden, memory, workspace = torch.ops.aten.mkldnn_rnn_layer(
+            data, i2h, h2h, i2h_bias, h2h_bias, hidden, memory, reverse, [], _LSTM, h2h.shape[1], 1, True, False,
+            False, True,
+        )  # fmt: skip
+    # How large it is oneDNN alone knows, and a compiler must: it is told of the first byte, whose storage is the whole.
+    return out, hidden, memory, workspace[:1]
+
+
+@torch.library.register_fake("rebind::lstm_layer")
+def _(*given: Any) -> _Found:
+    data, _, h2h, _, _, hidden, memory, _ = given
+    out = data.new_empty((*data.shape[:2], h2h.shape[1]))
+    return (
+        out,
+        hidden.new_empty(hidden.shape),
+        memory.new_empty(memory.shape),
+        data.new_empty(1, dtype=torch.uint8),
+    )
+
+
+@torch.library.impl("rebind::lstm_layer_backward", "cpu")
+def _layer_backward(
+    inputs: list[Tensor], found: list[Tensor], reverse: bool, out_grad: Tensor, state_grads: list[Tensor]
+) -> list[Tensor]:
+    tensors = [each.contiguous() for each in inputs]
+    *found, first = found
+    workspace = first.as_strided((first.untyped_storage().nbytes(),), (1,))
+    grads = (each.contiguous() for each in (out_grad, *state_grads))
+    return list(
+        torch.ops.aten.mkldnn_rnn_layer_backward(
+            *tensors,
+            *found,
+            *grads,
+            reverse,
+            _LSTM,
+            inputs[2].shape[1],
+            1,
+            True,
+            True,
+            False,
+            [],
+            False,
+            workspace,
+        )
+    )
+
+
+@torch.library.register_fake("rebind::lstm_layer_backward")
+def _(inputs: list[Tensor], *_: Any) -> list[Tensor]:
+    return [each.new_empty(each.shape) for each in inputs]
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: _Found) -> None:
+    *tensors, ctx.reverse = inputs
+    ctx.save_for_backward(*tensors, *output)
+
+
+def _gradients(ctx: Any, out_grad: Tensor, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    saved = list(ctx.saved_tensors)
+    found = torch.ops.rebind.lstm_layer_backward(saved[:7], saved[7:], ctx.reverse, out_grad, grads[:2])
+    return (*found, None)
+
+
+torch.library.register_autograd("rebind::lstm_layer", _gradients, setup_context=_save)
