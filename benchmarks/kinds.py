@@ -1,16 +1,18 @@
-"""The command `python -m benchmarks.kinds`: networks of many kinds, small ones mostly, beside PyTorch's eager mode.
+"""The command `python -m benchmarks.kinds`: networks of many kinds, small ones mostly, beside PyTorch.
 
 `python -m benchmarks` times seven networks thoroughly. This goes wide instead: most layers that programs use are in one
 of its networks, each of which is written twice (`kinds_networks.py`), has the same parameters in both, and is first
 checked to give the same. A training step is forward, backward and SGD with momentum, inference ends in a softmax, in
 both. The engines take turns in one process, with PyTorch's own number of threads; PyTorch has images in both of its
-layouts, and the ratio is to the better one.
+layouts, and the ratio is to the better one. ``--engines`` adds those that compile: rebind by inductor, whose steps in
+training are those of `fit`, and `torch.compile` over the network and its loss, in the layout that suits images.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import json
 import statistics
 import sys
@@ -25,16 +27,19 @@ import torch
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 import rebind as mx
 
 from .command import Names, set_threads, wide
 from .kinds_networks import KINDS, Kind
-from .kinds_table import ENGINES, ratio_to_best
+from .kinds_table import EAGER, ENGINES, MODES, PEERS, failures, ratio_to_best
 from .networks import LEARNING_RATE, MOMENTUM
 from .report import describe_machine, digits
 
 __all__ = ["CLOSE", "Twins", "main"]
+
+Step = Callable[[], None]
 
 #: By how much outputs, which are probabilities, may differ.
 CLOSE = 1e-3
@@ -62,66 +67,121 @@ class Twins:
         data = generator.integers(0, kind.words, shape) if whole else generator.random(shape)
         self._data = torch.from_numpy(data.astype(np.float32))
         self._label = torch.from_numpy(generator.integers(0, classes, shape[0]))
-        self.training = training
-        self.module = mx.mod.Module(mx.sym.SoftmaxOutput(symbol, name="softmax"))
-        self.module.bind(
-            [("data", shape)], [("softmax_label", shape[:1])] if training else None, for_training=training
-        )
+        self.training, self.has_images = training, len(shape) == 4
+        self._symbol = symbol
         names = [name for name in symbol.list_arguments() if name != "data"]
         values = kind.parameters(self.model)
-        arrays = {
+        self._parameters = {
             name: mx.nd.array(value.detach().numpy()) for name, value in zip(names, values, strict=True)
         }
-        self.module.init_params(mx.init.Zero(), arg_params=arrays, aux_params=_statistics(symbol, shape))
-        if training:
-            settings = {"learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
-            self.module.init_optimizer(optimizer="sgd", optimizer_params=settings)
         self._batch = mx.io.DataBatch(
             [mx.nd.array(self._data.numpy())], [mx.nd.array(self._label.numpy())] if training else None
         )
 
-    def ours(self) -> None:
-        """Take a step."""
-        if self.training:
-            self.module.forward_backward(self._batch)
-            self.module.update()
-        else:
-            self.module.forward(self._batch, is_train=False)
-            self.module.get_outputs()[0].wait_to_read()
+    def engines(self) -> dict[str, Callable[[], Step]]:
+        """Return for each engine of `ENGINES` that the network has what makes a step of it."""
+        found = {
+            "rebind": self._ours,
+            "rebind-inductor": self._ours_compiled,
+            "torch": self._theirs,
+            "torch-channels-last": functools.partial(self._theirs, torch.channels_last),
+            "torch-compile": self._theirs_compiled,
+        }
+        if not self.has_images:
+            del found["torch-channels-last"]
+        return found
 
-    def difference(self) -> float:
+    def difference(self, backend: str | None = None) -> float:
         """Return by how much the outputs of one forward run differ at most."""
-        self.module.forward(self._batch, is_train=self.training)
+        module = self._module(backend)
+        module.forward(self._batch, is_train=self.training)
         with torch.no_grad():
             scores = copy.deepcopy(self.model).train(self.training)(self._data)
-        found: Tensor = self.module.get_outputs()[0].tensor - scores.softmax(1)
+        found: Tensor = module.get_outputs()[0].tensor - scores.softmax(1)
         return float(found.abs().max())
 
-    def theirs(self, memory_format: torch.memory_format) -> Callable[[], None]:
-        """Return a step in PyTorch with images in an order of memory."""
+    def _module(self, backend: str | None) -> Any:
+        module = mx.mod.Module(mx.sym.SoftmaxOutput(self._symbol, name="softmax"), backend=backend)
+        shape = self._batch.data[0].shape
+        labels = [("softmax_label", shape[:1])] if self.training else None
+        module.bind([("data", shape)], labels, for_training=self.training)
+        module.init_params(
+            mx.init.Zero(), arg_params=self._parameters, aux_params=_statistics(self._symbol, shape)
+        )
+        if self.training:
+            settings = {"learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
+            module.init_optimizer(optimizer="sgd", optimizer_params=settings)
+        return module
+
+    def _ours(self, backend: str | None = None) -> Step:
+        module, batch = self._module(backend), self._batch
+
+        def train() -> None:
+            module.forward_backward(batch)
+            module.update()
+
+        def infer() -> None:
+            module.forward(batch, is_train=False)
+            module.get_outputs()[0].wait_to_read()
+
+        return train if self.training else infer
+
+    def _ours_compiled(self) -> Step:
+        if not self.training:
+            return self._ours("inductor")
+        module, batch = self._module("inductor"), self._batch
+
+        def train() -> None:
+            if not module.forward_backward_update(batch):
+                raise RuntimeError("forward, backward and update were not one call")
+
+        return train
+
+    def _theirs_compiled(self) -> Step:
+        return self._theirs(
+            torch.channels_last if self.has_images else torch.contiguous_format, torch.compile
+        )
+
+    def _theirs(
+        self,
+        memory_format: torch.memory_format = torch.contiguous_format,
+        compiler: Callable[[nn.Module], nn.Module] = lambda model: model,
+    ) -> Step:
+        """Return a step in PyTorch with images in an order of memory, and a network that `compiler` returns."""
         model = copy.deepcopy(self.model).train(self.training)
         data, label = self._data, self._label
-        if data.dim() == 4:
+        if self.has_images:
             model, data = (
                 model.to(memory_format=memory_format),  # type: ignore[call-overload]  # it takes that alone, too
                 data.to(memory_format=memory_format),
             )
-        if not self.training:
-
-            def infer() -> None:
-                with torch.inference_mode():
-                    model(data).softmax(1)
-
-            return infer
-        loss = nn.CrossEntropyLoss()
         optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
+        run = compiler(_WithLoss(model) if self.training else _WithSoftmax(model))
 
         def train() -> None:
             optimizer.zero_grad()
-            loss(model(data), label).backward()
+            run(data, label).backward()
             optimizer.step()
 
-        return train
+        def infer() -> None:
+            with torch.inference_mode():
+                run(data)
+
+        return train if self.training else infer
+
+
+class _WithSoftmax(nn.Module):
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, data: Tensor) -> Tensor:
+        return self.model(data).softmax(1)
+
+
+class _WithLoss(_WithSoftmax):
+    def forward(self, data: Tensor, label: Tensor) -> Tensor:
+        return F.cross_entropy(self.model(data), label)
 
 
 def _statistics(symbol: Any, data: tuple[int, ...]) -> dict[str, Any]:
@@ -137,24 +197,44 @@ def _milliseconds(step: Callable[[], None], count: int) -> float:
     return 1e3 * (time.perf_counter() - start) / count
 
 
-def _measure(twins: Twins, rounds: int) -> dict[str, list[float]]:
-    engines = {"rebind": twins.ours, "torch": twins.theirs(torch.contiguous_format)}
-    if len(twins.module.data_shapes[0].shape) == 4:
-        engines["torch-channels-last"] = twins.theirs(torch.channels_last)
-    for step in engines.values():
-        _milliseconds(step, 5)
-    count = max(2, int(_ROUND / (1e-3 * _milliseconds(twins.ours, 3))))
-    found: dict[str, list[float]] = {name: [] for name in engines}
+def _measure(
+    twins: Twins, engines: Sequence[str], rounds: int
+) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Return the milliseconds of a step in each round by engine, and of each peer that fails, the error."""
+    # PyTorch counts how often it compiles the same Python code, and gives up at eight.
+    torch.compiler.reset()
+    steps: dict[str, Step] = {}
+    failed: dict[str, str] = {}
+    fastest = float("inf")
+    for name, make in twins.engines().items():
+        if name not in engines:
+            continue
+        try:
+            step = make()
+            _milliseconds(step, 5)
+        except Exception as error:
+            if name in PEERS:
+                raise
+            failed[name] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            continue
+        steps[name] = step
+        fastest = min(fastest, _milliseconds(step, 3))
+    count = max(2, int(_ROUND / (1e-3 * fastest)))
+    found: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
-        for name, step in engines.items():
+        for name, step in steps.items():
             found[name].append(_milliseconds(step, count))
-    return found
+    return found, failed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the answer is the exit status."""
     parser = argparse.ArgumentParser("python -m benchmarks.kinds", description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", type=Names(KINDS), default=list(KINDS), metavar="LIST", help="networks")
+    parser.add_argument(
+        "--engines", type=Names(ENGINES), default=["rebind", *EAGER], metavar="LIST",
+        help=f"of {', '.join(ENGINES)} (default: those that do not compile)",
+    )  # fmt: skip
     parser.add_argument("--rounds", type=int, default=25, metavar="N", help="rounds (default: 25)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of both")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
@@ -162,20 +242,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     threads = set_threads(given.threads)
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     machine = describe_machine()
-    table = Table("network", "", *ENGINES.values(), "rebind / best", title="ms a step")
+    engines = [name for name in ENGINES if name in given.engines]
+    ours = [name for name in PEERS if name in engines and {*PEERS[name]} & {*engines}]
+    ratios = (f"{ENGINES[name]} / best" for name in ours)
+    table = Table("network", "", *(ENGINES[name] for name in engines), *ratios, title="ms a step")
     kinds: dict[str, dict[str, Any]] = {}
     for name in given.kinds:
-        kinds[name] = {"what": KINDS[name].what}
-        for mode in "training", "inference":
+        kinds[name] = {"what": KINDS[name].what, "failures": {}}
+        for mode in MODES:
+            print(f"{name}, {mode}", file=sys.stderr)
             twins = Twins(KINDS[name], mode == "training")
-            if (difference := twins.difference()) > CLOSE:
-                print(f"{name}, {mode}: the outputs differ by {difference:.1e}", file=sys.stderr)
-                return 1
-            found = kinds[name][mode] = _measure(twins, given.rounds)
-            shown = (digits(statistics.median(found[each])) if each in found else "–" for each in ENGINES)
-            table.add_row(name, mode, *shown, f"{ratio_to_best(found):.2f}")
+            for backend in (None, "inductor") if "rebind-inductor" in engines else (None,):
+                if (difference := twins.difference(backend)) > CLOSE:
+                    print(f"{name}, {mode}: the outputs differ by {difference:.1e}", file=sys.stderr)
+                    return 1
+            found, kinds[name]["failures"][mode] = _measure(twins, engines, given.rounds)
+            kinds[name][mode] = found
+            shown = (digits(statistics.median(found[each])) if each in found else "–" for each in engines)
+            table.add_row(name, mode, *shown, *(f"{ratio_to_best(found, each):.2f}" for each in ours))
     console = Console()
     wide(console).print(table)
+    for failure in failures(kinds):
+        console.print(failure, highlight=False, soft_wrap=True)
     console.print(
         f"{machine['processor']}, {machine['cores']} cores, {threads} threads; medians of {given.rounds} rounds in "
         "turn in one process, ratios within a round.",

@@ -1,4 +1,4 @@
-"""The table of docs/performance.md that `python -m benchmarks.kinds` has measured."""
+"""The tables of docs/performance.md that `python -m benchmarks.kinds` has measured."""
 
 from __future__ import annotations
 
@@ -10,28 +10,46 @@ from typing import Any
 
 from .report import digits, text_of_machine
 
-__all__ = ["ENGINES", "KINDS_MARK", "kinds_section", "ratio_to_best"]
+__all__ = ["EAGER", "ENGINES", "KINDS_MARK", "MODES", "PEERS", "failures", "kinds_section", "ratio_to_best"]
 
 KINDS_MARK = "<!-- made by python -m benchmarks.page: networks of many kinds -->"
 #: By name in files, the title of a column.
-ENGINES = {"rebind": "rebind", "torch": "PyTorch", "torch-channels-last": "channels last"}
-_MODES = ("training", "inference")
+ENGINES = {
+    "rebind": "rebind",
+    "rebind-inductor": "rebind, inductor",
+    "torch": "PyTorch",
+    "torch-channels-last": "channels last",
+    "torch-compile": "compile",
+}
+#: What needs no compiler.
+EAGER = ("torch", "torch-channels-last")
+#: For each of rebind's, beside which engines it is to be as fast as the best.
+PEERS = {"rebind": EAGER, "rebind-inductor": (*EAGER, "torch-compile")}
+MODES = ("training", "inference")
 
 
-def ratio_to_best(samples: Mapping[str, Sequence[float]]) -> float:
-    """Return rebind's time over that of the quickest other engine: the median of the ratios within a round.
+def ratio_to_best(samples: Mapping[str, Sequence[float]], engine: str = "rebind") -> float:
+    """Return an engine's time over that of its quickest peer: the median of the ratios within a round.
 
-    >>> ratio_to_best({"rebind": [2.0, 3.0], "torch": [4.0, 6.0], "torch-channels-last": [5.0, 5.0]})
+    >>> samples = {"rebind": [2.0, 3.0], "torch": [4.0, 6.0], "torch-channels-last": [5.0, 5.0]}
+    >>> ratio_to_best(samples)
     0.5
     """
-    best = min(
-        (name for name in samples if name != "rebind"), key=lambda name: statistics.median(samples[name])
-    )
-    return statistics.median(one / other for one, other in zip(samples["rebind"], samples[best], strict=True))
+    peers = [name for name in PEERS[engine] if name in samples]
+    best = min(peers, key=lambda name: statistics.median(samples[name]))
+    return statistics.median(one / other for one, other in zip(samples[engine], samples[best], strict=True))
+
+
+def failures(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Say which peers could not run a network, and why."""
+    for name, kind in kinds.items():
+        for mode in MODES:
+            for engine, error in kind["failures"][mode].items():
+                yield f"The column {ENGINES[engine]!r} lacks {name} in {mode}: PyTorch raised `{error}`."
 
 
 def kinds_section(files: Sequence[Path]) -> str:
-    """Return the table of the files' samples; where several have a network, the last one's counts."""
+    """Return the tables of the files' samples; where several have a network, the last one's counts."""
     found: dict[str, Mapping[str, Any]] = {}
     said = []
     for file in files:
@@ -41,19 +59,18 @@ def kinds_section(files: Sequence[Path]) -> str:
             f"Measured: {content['started'][:10]}, {text_of_machine(content['machine'])}; torch {content['torch']}; "
             f"{content['threads']} threads, {content['rounds']} rounds in turn in one process."
         )
-    return "\n".join(["", *_rows(found), "", *said, ""])
+    tables = (line for mode in MODES for line in [*_rows(mode, found), ""])
+    return "\n".join(["", *tables, *failures(found), *said, ""])
 
 
-def _rows(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    titles = [f"{mode}: {title}" for mode in _MODES for title in (*ENGINES.values(), "rebind / best")]
-    yield "| " + " | ".join(["network", *titles]) + " |"
-    yield "| " + " | ".join(["---"] * (1 + len(titles))) + " |"
+def _rows(mode: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    engines = [name for name in ENGINES if any(name in kind[mode] for kind in found.values())]
+    ours = [name for name in PEERS if name in engines]
+    titles = [mode, *(ENGINES[name] for name in engines), *(f"{ENGINES[name]} / best" for name in ours)]
+    yield "| " + " | ".join(titles) + " |"
+    yield "| " + " | ".join(["---"] * len(titles)) + " |"
     for name, kind in found.items():
-        cells = [f"{name}: {kind['what']}"]
-        for mode in _MODES:
-            samples = kind[mode]
-            cells += [
-                digits(statistics.median(samples[each])) if each in samples else "–" for each in ENGINES
-            ]
-            cells.append(f"{ratio_to_best(samples):.2f}")
-        yield "| " + " | ".join(cells) + " |"
+        samples = kind[mode]
+        times = [digits(statistics.median(samples[each])) if each in samples else "–" for each in engines]
+        ratios = [f"{ratio_to_best(samples, each):.2f}" if each in samples else "–" for each in ours]
+        yield "| " + " | ".join([f"{name}: {kind['what']}", *times, *ratios]) + " |"

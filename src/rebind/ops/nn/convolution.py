@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import ShapeError
+from ...grad_mode import is_recorded
 from ...params import Params
 from ...shapes import Shape
 from .._types import Count, Workspace
@@ -28,6 +29,8 @@ _TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose
 
 #: Width of filters from which on those that span the data's width are taken as filters of more channels.
 _WIDE = 8
+#: Numbers of a result from which on a call that a compiler does not look into saves more than it costs.
+_MANY = 1 << 16
 
 
 def _convolution(
@@ -88,8 +91,25 @@ def _convolution(
         and _span_the_width(data, kernel, pad, dilate)
     ):
         data, weight = _width_in_channels(data), _width_in_channels(weight)
-    out = _CONVOLUTIONS[len(kernel)](data, weight, bias, stride or 1, pad or 0, dilate or 1, num_group)
+    if torch.compiler.is_compiling() and _sees_one_channel(data, weight):
+        from .opaque.convolution import convolve
+
+        out = convolve(data, weight, bias, stride or (1, 1), pad or (0, 0), dilate or (1, 1), num_group)
+    else:
+        out = _CONVOLUTIONS[len(kernel)](data, weight, bias, stride or 1, pad or 0, dilate or 1, num_group)
     return to_channels_last(out) if last else out
+
+
+def _sees_one_channel(data: Tensor, weight: Tensor) -> bool:
+    """Whether filters have one channel, and images, many numbers, have theirs last in memory, in training."""
+    return (
+        weight.dim() == 4
+        and weight.shape[1] == 1
+        and data.is_cpu
+        and data.stride(1) == 1
+        and data.numel() // data.shape[1] * weight.shape[0] >= _MANY
+        and is_recorded(data, weight)
+    )
 
 
 def _span_the_width(data: Tensor, kernel: Shape, pad: Shape, dilate: Shape) -> bool:
@@ -100,7 +120,7 @@ def _span_the_width(data: Tensor, kernel: Shape, pad: Shape, dilate: Shape) -> b
     """
     return (
         data.is_cpu
-        and (data.stride(1) == 1 or (data.shape[1] == 1 and torch.compiler.is_compiling()))
+        and data.stride(1) == 1
         and data.shape[3] == kernel[1]
         and data.shape[2] > kernel[0]  # else it is a product of matrices, and quick
         and not (pad and pad[1])

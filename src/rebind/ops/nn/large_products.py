@@ -72,16 +72,27 @@ def _are_large(rows: Tensor, weights: int) -> bool:
         and rows.shape[0] >= _ROWS
         and rows.dtype is torch.float32
         and rows.is_cpu
-        and not torch.compiler.is_compiling()  # a compiler chooses by itself
-        and onednn_has(torch.ops.mkldnn, "_linear_pointwise")
+        and _is_there()
     )
 
 
+def _is_there() -> bool:
+    if torch.compiler.is_compiling():
+        from .opaque import products
+
+        return products.PRESENT
+    return onednn_has(torch.ops.mkldnn, "_linear_pointwise")
+
+
 def _linear(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    run: Any = torch.ops.mkldnn._linear_pointwise
     # oneDNN knows no arrays that repeat a number.
-    given = [each.contiguous() if 0 in each.stride() else each for each in (rows, weight)]
-    found: Tensor = run(*given, bias, "none", [], "")
+    rows, weight = (each.contiguous() if 0 in each.stride() else each for each in (rows, weight))
+    if torch.compiler.is_compiling():
+        from .opaque import products
+
+        return products.linear(rows, weight, bias)
+    run: Any = torch.ops.mkldnn._linear_pointwise
+    found: Tensor = run(rows, weight, bias, "none", [], "")
     return found
 
 

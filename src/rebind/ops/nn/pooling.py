@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import ShapeError
+from ...grad_mode import is_recorded
 from ...params import Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
@@ -23,6 +24,9 @@ __all__ = ["pooling", "pooling_v1"]
 # By the number of spatial axes.
 _MAX = {1: torch.max_pool1d, 2: torch.max_pool2d, 3: torch.max_pool3d}
 _AVERAGE: dict[int, Callable[..., Tensor]] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+
+#: Numbers from which on a call that a compiler does not look into saves more than it costs.
+_MANY = 1 << 16
 
 
 # MXNet counts a workspace of max pooling among the outputs.
@@ -165,6 +169,8 @@ def _windows(
         if not direct:
             # The lowest value: padding never is the maximum.
             data, pad = _padded(data, extent, lowest(data.dtype)), (0,) * axes
+        if torch.compiler.is_compiling() and data.is_cpu:
+            return _largest_compiled(data, kernel, stride, pad, ceil)
         return _MAX[axes](data, kernel, stride, pad, 1, ceil)
     if pool_type == "avg":
         if suits(data, kernel, stride) and not beyond and (include or not any(pad)):
@@ -184,6 +190,20 @@ def _windows(
             data, pad = _padded(data, extent, 0.0), (0,) * axes
         out = _sum(data, kernel, stride, pad, ceil)
     return out if pool_type == "sum" else _root(out, power)
+
+
+def _largest_compiled(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
+    """Return maxima, by PyTorch's kernels where they are quicker than what a compiler makes of them."""
+    axes, recorded = len(kernel), is_recorded(data)
+    if axes == 2 and recorded and data.stride(1) == 1 and data.numel() >= _MANY:
+        from .opaque.pooling import largest_2d
+
+        return largest_2d(data, kernel, stride, pad, ceil)
+    if axes == 1 and not recorded:
+        from .opaque.pooling import largest_1d
+
+        return largest_1d(data, kernel, stride, pad, ceil)
+    return _MAX[axes](data, kernel, stride, pad, 1, ceil)
 
 
 def _sum(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:

@@ -179,10 +179,10 @@ def _fused(
     # "Training" makes a kernel save what the gradient needs; dropout, its other effect, is done by `_stack`.
     recorded = is_recorded(data, *states, *flat)
     if recorded and torch.compiler.is_compiling() and mode == "lstm" and batch_sizes is None:
-        from . import lstm_for_compilers  # 5 ms, which other programs need not wait for
+        from .opaque import lstm
 
-        if lstm_for_compilers.can_run(data, cells[0]):
-            return lstm_for_compilers.run(data, (states[0], states[1]), cells, directions)
+        if lstm.can_run(data, cells[0]):
+            return lstm.run(data, (states[0], states[1]), cells, directions)
     rest = (flat, True, len(cells) // directions, 0.0, recorded, directions == 2)
     # What torch.nn.LSTM and its kin call; the modules themselves insist on owning their weights.
     kernel = getattr(torch._VF, mode)

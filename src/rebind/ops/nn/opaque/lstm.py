@@ -1,4 +1,4 @@
-"""oneDNN's LSTM as operators that a compiler calls without looking into them.
+"""oneDNN's LSTM in training.
 
 PyTorch's compiler calls oneDNN's layer by itself in inference only: it knows nothing of what training keeps for the
 gradient, and its code for that does not run. Written out step by step an LSTM takes longer than in oneDNN, and a minute
@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from .._onednn import onednn_computes, onednn_has
+from ..._onednn import onednn_computes, onednn_has
+from .declaring import opaque
 
 __all__ = ["can_run", "run"]
 
@@ -68,9 +69,7 @@ def run(
     for layer in range(0, len(cells), directions):
         outs = []
         for k in range(layer, layer + directions):
-            out, last, last_memory, _ = torch.ops.rebind.lstm_layer(
-                data, *cells[k], states[0][k], states[1][k], k > layer
-            )
+            out, last, last_memory = _Layer.apply(data, *cells[k], states[0][k], states[1][k], k > layer)
             outs.append(out)
             hidden.append(last)
             memory.append(last_memory)
@@ -78,19 +77,42 @@ def run(
     return data, (torch.stack(hidden), torch.stack(memory))
 
 
-# Declared with their types rather than with `custom_op`, which puts 60 µs of Python around each call.
+class _Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *given: Any) -> tuple[Tensor, Tensor, Tensor]:
+        *inputs, ctx.reverse = given
+        out, hidden, memory, workspace = torch.ops.rebind.lstm_layer(*given)
+        ctx.save_for_backward(*inputs, out, hidden, memory, workspace)
+        return out, hidden, memory
+
+    @staticmethod
+    def backward(ctx: Any, out_grad: Tensor, *state_grads: Tensor) -> tuple[Tensor | None, ...]:
+        saved = list(ctx.saved_tensors)
+        found = torch.ops.rebind.lstm_layer_backward(
+            saved[:7], saved[7:], ctx.reverse, out_grad, list(state_grads)
+        )
+        return (*found, None)
+
+
 _WEIGHTS = "Tensor i2h, Tensor h2h, Tensor i2h_bias, Tensor h2h_bias"
-torch.library.define(
-    "rebind::lstm_layer",
-    f"(Tensor data, {_WEIGHTS}, Tensor hidden, Tensor memory, bool reverse) -> (Tensor, Tensor, Tensor, Tensor)",
-)
-torch.library.define(
-    "rebind::lstm_layer_backward",
-    "(Tensor[] inputs, Tensor[] found, bool reverse, Tensor out_grad, Tensor[] state_grads) -> Tensor[]",
-)
 
 
-@torch.library.impl("rebind::lstm_layer", "cpu")
+def _like_layer(*given: Any) -> _Found:
+    data, _, h2h, _, _, hidden, memory, _ = given
+    out = data.new_empty((*data.shape[:2], h2h.shape[1]))
+    return (
+        out,
+        hidden.new_empty(hidden.shape),
+        memory.new_empty(memory.shape),
+        data.new_empty(1, dtype=torch.uint8),
+    )
+
+
+@opaque(
+    f"lstm_layer(Tensor data, {_WEIGHTS}, Tensor hidden, Tensor memory, bool reverse)"
+    " -> (Tensor, Tensor, Tensor, Tensor)",
+    like=_like_layer,
+)
 def _layer(*given: Any) -> _Found:
     *tensors, reverse = given
     data, i2h, h2h, i2h_bias, h2h_bias, hidden, memory = (each.contiguous() for each in tensors)
@@ -104,19 +126,11 @@ def _layer(*given: Any) -> _Found:
     return out, hidden, memory, workspace[:1]
 
 
-@torch.library.register_fake("rebind::lstm_layer")
-def _(*given: Any) -> _Found:
-    data, _, h2h, _, _, hidden, memory, _ = given
-    out = data.new_empty((*data.shape[:2], h2h.shape[1]))
-    return (
-        out,
-        hidden.new_empty(hidden.shape),
-        memory.new_empty(memory.shape),
-        data.new_empty(1, dtype=torch.uint8),
-    )
-
-
-@torch.library.impl("rebind::lstm_layer_backward", "cpu")
+@opaque(
+    "lstm_layer_backward(Tensor[] inputs, Tensor[] found, bool reverse, Tensor out_grad, Tensor[] state_grads)"
+    " -> Tensor[]",
+    like=lambda inputs, *_: [each.new_empty(each.shape) for each in inputs],
+)
 def _layer_backward(
     inputs: list[Tensor], found: list[Tensor], reverse: bool, out_grad: Tensor, state_grads: list[Tensor]
 ) -> list[Tensor]:
@@ -141,22 +155,3 @@ def _layer_backward(
             workspace,
         )
     )
-
-
-@torch.library.register_fake("rebind::lstm_layer_backward")
-def _(inputs: list[Tensor], *_: Any) -> list[Tensor]:
-    return [each.new_empty(each.shape) for each in inputs]
-
-
-def _save(ctx: Any, inputs: tuple[Any, ...], output: _Found) -> None:
-    *tensors, ctx.reverse = inputs
-    ctx.save_for_backward(*tensors, *output)
-
-
-def _gradients(ctx: Any, out_grad: Tensor, *grads: Tensor) -> tuple[Tensor | None, ...]:
-    saved = list(ctx.saved_tensors)
-    found = torch.ops.rebind.lstm_layer_backward(saved[:7], saved[7:], ctx.reverse, out_grad, grads[:2])
-    return (*found, None)
-
-
-torch.library.register_autograd("rebind::lstm_layer", _gradients, setup_context=_save)

@@ -11,6 +11,9 @@ from torch import Tensor
 from rebind.ops.nn import recurrent_layers
 from rebind.ops.nn.recurrent_layers import parameter_shapes, run_layers, unpack
 
+#: Dynamo and inductor import, and do, what PyTorch deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 STEPS, BATCH, FEATURES, SIZE = 5, 3, 2, 4
 
 
@@ -70,7 +73,6 @@ def _compilers() -> Any:
 COMPILERS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)]
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what inductor imports
 @pytest.mark.parametrize("backend", COMPILERS)
 @pytest.mark.parametrize("wanted", [[3], [0, 1, 2, 3]], ids=["parameters", "all"])
 @pytest.mark.parametrize("used", [[0], [1, 2], [0, 1, 2]], ids=["outputs", "states", "both"])
@@ -90,12 +92,13 @@ def test_a_compiler_sees_one_call_a_direction(dtype: torch.dtype) -> None:
     calls: list[str] = []
 
     def count(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Any:
-        calls.extend(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+        parts = [part for part in graph.modules() if isinstance(part, torch.fx.GraphModule)]
+        calls.extend(str(node.target) for part in parts for node in part.graph.nodes)
         return graph
 
     network, given = Network(2, 2), arrays(2, 2, dtype)
     found = results(torch.compile(network, backend=count, fullgraph=True), given, [3], [0])
-    assert calls.count("rebind.lstm_layer") == 4
+    assert calls.count("rebind.lstm_layer") == 4 and calls.count("rebind.lstm_layer_backward") == 4
     assert_same(found, results(network, given, [3], [0]), 1e-6 if dtype is torch.float32 else 2e-2)
 
 
