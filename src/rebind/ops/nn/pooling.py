@@ -109,10 +109,18 @@ def _global(data: Tensor, pool_type: str, power: int = 1) -> Tensor:
         return _MAX[data.dim() - 2](data, data.shape[2:])
     axes = tuple(range(2, data.dim()))
     if pool_type == "avg":
-        return data.mean(axes, keepdim=True)
+        return _mean(data, axes)
     if pool_type == "sum":
         return data.sum(axes, keepdim=True)
     return _root(data.pow(power).sum(axes, keepdim=True), power)
+
+
+def _mean(data: Tensor, axes: Shape) -> Tensor:
+    if not (data.is_cpu and data.dtype is torch.float32 and is_recorded(data)):
+        return data.mean(axes, keepdim=True)
+    # The same, but for the gradient: of a mean PyTorch writes it to memory, for images in the order of their axes,
+    # whatever the order of the data; that of a sum repeats one number without memory.
+    return data.sum(axes, keepdim=True) / prod(data.shape[2:])
 
 
 # What a pooling does at the borders: the padding of each axis, how many rows of the last window lie beyond it, and
