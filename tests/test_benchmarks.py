@@ -6,14 +6,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from benchmarks import engines, fit, instructions
+from benchmarks import engines, fit, instructions, kinds
 from benchmarks.__main__ import main
 from benchmarks.kinds import CLOSE, Twins
 from benchmarks.kinds_networks import KINDS
+from benchmarks.kinds_table import MODES, kinds_section
 from benchmarks.operator_samples import LARGE, samples
 from benchmarks.operator_worker import as_json, sample_of
 from benchmarks.peers import PEERS, Peer
@@ -69,9 +71,33 @@ def test_the_benchmark_of_kinds_runs(tmp_path: Path) -> None:
     file = tmp_path / "samples.json"
     ended = python("-m", "benchmarks.kinds", "--kinds", "digits", "--rounds", "2", "--json", str(file))
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    kinds = json.loads(file.read_text())["kinds"]
-    engines = {"rebind", "torch", "torch-channels-last"}
-    assert all(set(kinds["digits"][mode]) == engines for mode in ("training", "inference"))
+    found = json.loads(file.read_text())["kinds"]["digits"]
+    assert all(set(found[mode]) == {"rebind", "torch", "torch-channels-last"} for mode in MODES)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what inductor imports
+@pytest.mark.parametrize("name", ["cnn", "mobilenet", "words", "lstm-both-ways"])
+@pytest.mark.parametrize("training", [True, False])
+def test_compiled_networks_agree(name: str, training: bool) -> None:
+    assert Twins(KINDS[name], training).difference("inductor") <= CLOSE
+
+
+def test_a_peer_that_fails_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(twins: Twins) -> Any:
+        raise IndexError("no such index\nin a trace")
+
+    monkeypatch.setattr(Twins, "_theirs_compiled", fail)
+    file = tmp_path / "samples.json"
+    chosen = ["--kinds", "words", "--engines", "rebind,torch,torch-compile", "--rounds", "1"]
+    assert kinds.main([*chosen, "--json", str(file)]) == 0
+    found = json.loads(file.read_text())["kinds"]["words"]
+    assert set(found["training"]) == {"rebind", "torch"}
+    assert found["failures"]["inference"] == {"torch-compile": "IndexError: no such index"}
+    assert "The column 'compile' lacks words in training: PyTorch raised" in capsys.readouterr().out
+    assert "lacks words in inference" in kinds_section([file])
 
 
 @pytest.mark.parametrize(("peer", "unknown"), [("torch", "rebind"), ("rebind", "benchmarks.peers_torch")])
