@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch._dynamo.testing import CompileCounter
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from rebind.executor.exact import _for_a_compiler
@@ -16,6 +17,7 @@ from rebind.ops import find
 
 #: Dynamo and inductor import, and do, what PyTorch deprecates.
 pytestmark = [
+    pytest.mark.usefixtures("own_backends"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`"),
 ]
@@ -116,13 +118,6 @@ CASES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _compilers() -> Any:
-    torch.compiler.reset()
-    yield
-    torch.compiler.reset()
-
-
 def assert_same(found: list[Tensor], wanted: list[Tensor]) -> None:
     for one, other in zip(found, wanted, strict=True):
         # Sums of up to some thousand products of whole numbers.
@@ -153,15 +148,10 @@ def test_compiled_results_are_those_of_the_default_mode(name: str, backend: str)
 
 @pytest.mark.parametrize("name", ["filters of one channel each", "largest of windows", "large products"])
 def test_other_sizes_are_not_compiled_again(name: str) -> None:
-    graphs = []
-
-    def count(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Any:
-        graphs.append(graph)
-        return graph
-
+    counter = CompileCounter()
     case = CASES[name]
-    compiled = torch.compile(case.function(), backend=count, fullgraph=True, dynamic=True)
+    compiled = torch.compile(case.function(), backend=counter, fullgraph=True, dynamic=True)
     for batch in (8, 12, 14):  # from 16 on PyTorch has another convolution
         case.shapes[0] = (batch, *case.shapes[0][1:])
         assert_same(case.results(compiled), case.results(case.function()))
-    assert len(graphs) == 1
+    assert counter.frame_count == 1

@@ -17,6 +17,7 @@ from ...shapes import Shape
 from .._types import Count, Workspace
 from ..spec import Operator, Shapes, operator
 from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
+from .opaque import MANY
 
 __all__ = ["convolution", "convolution_v1", "deconvolution", "fitted_padding"]
 
@@ -29,8 +30,6 @@ _TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose
 
 #: Width of filters from which on those that span the data's width are taken as filters of more channels.
 _WIDE = 8
-#: Numbers of a result from which on a call that a compiler does not look into saves more than it costs.
-_MANY = 1 << 16
 
 
 def _convolution(
@@ -107,7 +106,7 @@ def _sees_one_channel(data: Tensor, weight: Tensor) -> bool:
         and weight.shape[1] == 1
         and data.is_cpu
         and data.stride(1) == 1
-        and data.numel() // data.shape[1] * weight.shape[0] >= _MANY
+        and data.numel() // data.shape[1] * weight.shape[0] >= MANY
         and is_recorded(data, weight)
     )
 

@@ -17,6 +17,7 @@ from ...params import Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
 from .layout import channels_last, complaint, lowest, split, to_channels_first, to_channels_last
+from .opaque import MANY
 from .window_slices import largest, suits, suits_maximum, total
 
 __all__ = ["pooling", "pooling_v1"]
@@ -24,9 +25,6 @@ __all__ = ["pooling", "pooling_v1"]
 # By the number of spatial axes.
 _MAX = {1: torch.max_pool1d, 2: torch.max_pool2d, 3: torch.max_pool3d}
 _AVERAGE: dict[int, Callable[..., Tensor]] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
-
-#: Numbers from which on a call that a compiler does not look into saves more than it costs.
-_MANY = 1 << 16
 
 
 # MXNet counts a workspace of max pooling among the outputs.
@@ -203,7 +201,7 @@ def _windows(
 def _largest_compiled(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
     """Return maxima, by PyTorch's kernels where they are quicker than what a compiler makes of them."""
     axes, recorded = len(kernel), is_recorded(data)
-    if axes == 2 and recorded and data.stride(1) == 1 and data.numel() >= _MANY:
+    if axes == 2 and recorded and data.stride(1) == 1 and data.numel() >= MANY:
         from .opaque.pooling import largest_2d
 
         return largest_2d(data, kernel, stride, pad, ceil)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ....shapes import Shape
+from ..memory_order import channels_last
 from .declaring import opaque
 
 __all__ = ["convolve"]
@@ -48,40 +49,20 @@ class _Convolution(torch.autograd.Function):
         return (*(next(given) if each else None for each in wanted), None, None, None, None)
 
 
-def _in_order(images: Tensor) -> Tensor:
-    """Return images with their channels last, and with strides that say so where there is one channel."""
-    if images.shape[1] == 1:
-        count, _, height, width = images.shape
-        return images.contiguous().view(count, height, width, 1).movedim(-1, 1)
-    return images.contiguous(memory_format=torch.channels_last)
-
-
 # Below the function that first looks for which of its forms is meant.
 _convolution_backward: Any = torch.ops.aten.convolution_backward.default
 
 
+@opaque(
+    "convolution_backward(Tensor grad, Tensor data, Tensor weight, int[] stride, int[] pad, int[] dilate, int groups,"
+    " bool[] wanted) -> Tensor[]"
+)
 def _backward(
     grad: Tensor, data: Tensor, weight: Tensor, stride: list[int], pad: list[int], dilate: list[int], groups: int,
     wanted: list[bool],
 ) -> list[Tensor]:  # fmt: skip
+    images = channels_last(grad), channels_last(data)
     found = _convolution_backward(
-        _in_order(grad),
-        _in_order(data),
-        weight,
-        [weight.shape[0]],
-        stride,
-        pad,
-        dilate,
-        False,
-        [0, 0],
-        groups,
-        wanted,
+        *images, weight, [weight.shape[0]], stride, pad, dilate, False, [0, 0], groups, wanted
     )
     return [each for each in found if each is not None]
-
-
-opaque(
-    "convolution_backward(Tensor grad, Tensor data, Tensor weight, int[] stride, int[] pad, int[] dilate, int groups,"
-    " bool[] wanted) -> Tensor[]",
-    like=_backward,
-)(_backward)

@@ -6,7 +6,7 @@ what is around it, it takes 0.5 to 0.9 of the time. Windows along one axis the c
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -15,8 +15,6 @@ from ....shapes import Shape
 from .declaring import opaque
 
 __all__ = ["largest_1d", "largest_2d"]
-
-Ints: TypeAlias = "list[int]"
 
 
 def largest_2d(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
@@ -66,30 +64,31 @@ _max_pool2d_with_indices: Any = torch._C._nn.max_pool2d_with_indices
 _max_pool2d_with_indices_backward: Any = torch.ops.aten.max_pool2d_with_indices_backward.default
 
 
-def _max_pool2d(data: Tensor, kernel: Ints, stride: Ints, pad: Ints, ceil: bool) -> tuple[Tensor, Tensor]:
+_WINDOWS = "int[] kernel, int[] stride, int[] pad, bool ceil"
+
+
+@opaque(f"max_pool2d(Tensor data, {_WINDOWS}) -> (Tensor, Tensor)")
+def _max_pool2d(
+    data: Tensor, kernel: list[int], stride: list[int], pad: list[int], ceil: bool
+) -> tuple[Tensor, Tensor]:
     found: tuple[Tensor, Tensor] = _max_pool2d_with_indices(data, kernel, stride, pad, (1, 1), ceil)
     return found
 
 
+@opaque(f"max_pool2d_backward(Tensor grad, Tensor data, {_WINDOWS}, Tensor indices) -> Tensor")
 def _max_pool2d_backward(
-    grad: Tensor, data: Tensor, kernel: Ints, stride: Ints, pad: Ints, ceil: bool, indices: Tensor
+    grad: Tensor,
+    data: Tensor,
+    kernel: list[int],
+    stride: list[int],
+    pad: list[int],
+    ceil: bool,
+    indices: Tensor,
 ) -> Tensor:
     found: Tensor = _max_pool2d_with_indices_backward(grad, data, kernel, stride, pad, (1, 1), ceil, indices)
     return found
 
 
-def _max_pool1d(data: Tensor, kernel: Ints, stride: Ints, pad: Ints, ceil: bool) -> Tensor:
+@opaque(f"max_pool1d(Tensor data, {_WINDOWS}) -> Tensor")
+def _max_pool1d(data: Tensor, kernel: list[int], stride: list[int], pad: list[int], ceil: bool) -> Tensor:
     return torch.max_pool1d(data, kernel, stride, pad, 1, ceil)
-
-
-_WINDOWS = "int[] kernel, int[] stride, int[] pad, bool ceil"
-for _name, _types, _function in (
-    ("max_pool2d", f"(Tensor data, {_WINDOWS}) -> (Tensor, Tensor)", _max_pool2d),
-    (
-        "max_pool2d_backward",
-        f"(Tensor grad, Tensor data, {_WINDOWS}, Tensor indices) -> Tensor",
-        _max_pool2d_backward,
-    ),
-    ("max_pool1d", f"(Tensor data, {_WINDOWS}) -> Tensor", _max_pool1d),
-):
-    opaque(_name + _types, like=_function)(_function)
