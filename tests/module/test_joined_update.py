@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +212,7 @@ def test_steps_of_the_first_sizes_go_without_dynamo(
     def no_dynamo(*args: Any, **kwargs: Any) -> Callable[..., Any]:
         return lambda *args: pytest.fail("Dynamo was called")
 
-    monkeypatch.setattr("rebind.executor.whole.compiled", no_dynamo)
+    monkeypatch.setattr("rebind.executor.updating.compiled", no_dynamo)
     fit(module(QUICK))
     assert joined == ["joined"] * 6
 
@@ -315,13 +316,47 @@ def read_values(targets: Any, values: Any) -> None:
 def test_what_the_compiler_cannot_take_is_done_apart_and_counted_once(
     joined: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results = []
-    for backend in ("default", QUICK):
-        with monkeypatch.context() as patch:
-            patch.setattr("rebind.executor.whole._write", read_values)
-            results.append(fit(module(backend)))
+    monkeypatch.setattr("rebind.executor.updating._write", read_values)
+    with pytest.warns(
+        UserWarning, match="'softmax_output' is compiled, but not forward, backward and update as one: "
+    ):
+        found = fit(module(QUICK))
     assert joined == ["apart", "joined"]  # and is not tried again
-    equal(*reversed(results))
+    equal(found, fit(module("default")))
+
+
+def failing_after(runs: int) -> Callable[..., Callable[..., Any]]:
+    """Return a compiler whose code fails after so many runs, when it has written into its inputs, if it does."""
+
+    def compiler(graph: torch.fx.GraphModule, inputs: Sequence[torch.Tensor]) -> Callable[..., Any]:
+        run = torch._dynamo.lookup_backend(QUICK)(graph, inputs)
+        done = itertools.count()
+
+        def fail(*tensors: torch.Tensor) -> Any:
+            versions = [each._version for each in tensors]
+            results = run(*tensors)
+            if versions != [each._version for each in tensors] and next(done) >= runs:
+                raise AssertionError("wrong number of dimensions")
+            return results
+
+        return fail
+
+    return compiler
+
+
+def test_a_step_that_fails_in_its_first_run_changes_nothing_and_is_done_apart(joined: list[str]) -> None:
+    register_backend("failing", DEFAULT, compiler=failing_after(0))
+    with pytest.warns(UserWarning, match="update as one: AssertionError: wrong number of dimensions$"):
+        found = fit(module("failing"))
+    assert joined == ["apart", "joined"]
+    equal(found, fit(module("default")))
+
+
+def test_what_fails_in_a_later_run_is_an_error() -> None:
+    register_backend("failing", DEFAULT, compiler=failing_after(2))
+    trained = module("failing")
+    with pytest.raises(AssertionError, match="wrong number of dimensions"):
+        fit(trained)
 
 
 def test_buckets_are_joined_too(joined: list[str]) -> None:

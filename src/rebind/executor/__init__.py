@@ -14,7 +14,7 @@ from .inspection import run_as
 from .lower import Plan, lower
 from .reach import head_gradient_reaches
 from .step import Step, compiled, make_step
-from .whole import Update
+from .updating import Update
 
 __all__ = [
     "ArraySpec",

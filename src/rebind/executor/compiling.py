@@ -13,6 +13,7 @@ import functools
 import inspect
 import itertools
 import re
+import types
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,11 +30,14 @@ from ..graph.passes import Compiler
 
 __all__ = [
     "CompiledCode", "called_from_cpp", "compile_whole", "in_given_layout", "keeps_memory", "obstacle", "reason_of",
-    "with_results_of_its_own",
+    "with_own_code", "with_results_of_its_own",
 ]  # fmt: skip
 
+F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_numbers = itertools.count()
 
 #: How the lines of an error begin that say more than its first; the best ones first.
 _DETAILS = ("Developer debug context: ", "Explanation: ")
@@ -156,6 +160,20 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
         }
     # Its annotations know no options that are passed on.
     return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]  # above
+
+
+def with_own_code(function: F) -> F:
+    """Return a copy of a function: the compiler counts, and limits, what it makes of one code.
+
+    >>> copy = with_own_code(reason_of)
+    >>> copy.__code__ is reason_of.__code__, copy(ValueError("no"))
+    (False, 'ValueError: no')
+    """
+    code = function.__code__.replace(co_name=f"{function.__name__}{next(_numbers)}")
+    copy = types.FunctionType(
+        code, function.__globals__, code.co_name, function.__defaults__, function.__closure__
+    )
+    return cast(F, copy)
 
 
 def keeps_memory(compiler: Compiler) -> bool:
@@ -287,7 +305,7 @@ def obstacle(graph: Graph, target: Target) -> str | None:
     return None
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: BaseException) -> str:
     """Return what an error of the compiler says, in one line.
 
     >>> reason_of(RuntimeError("No working C++ compiler found"))

@@ -24,7 +24,7 @@ from ..errors import MXNetError
 from ..grad_mode import grad_mode
 from ..graph import Facts, Graph, Target
 from ..graph.passes import Compiler
-from .backward import Backward, Record
+from .backward import Backward, Record, apart
 from .compiling import compile_whole
 from .lower import Plan, lower
 
@@ -59,6 +59,16 @@ class Gradients(NamedTuple):
     outputs: tuple[Tensor, ...]
     gradients: tuple[Tensor | None, ...]  # of the arguments at `Step.wanted`
     new_aux: tuple[Tensor | None, ...]
+
+    def with_own_memory(self) -> Gradients:
+        """Give each gradient memory of its own: compiled code returns that of ``x + y`` twice.
+
+        >>> ones = torch.ones(1)
+        >>> found = Gradients((), (ones, ones), ()).with_own_memory().gradients
+        >>> found[0] is ones, found[1] is ones
+        (True, False)
+        """
+        return self._replace(gradients=apart(self.gradients))
 
 
 class StepResult(NamedTuple):

@@ -21,7 +21,8 @@ from .inspection import Inspection
 from .kept import Kept
 from .lower import Plan
 from .prepared import Preparation
-from .whole import Update, UpdatingStep, WholeStep, is_of_compiler, two_halves, updating_step, whole_step
+from .updating import NotCompiledError, Update, UpdatingStep, updating_step
+from .whole import WholeStep, two_halves, whole_step
 
 __all__ = ["WholeRuns"]
 
@@ -84,13 +85,15 @@ class WholeRuns(Inspection):
             return self.forward(is_train=True)
         try:
             return self._run_whole(plan, step, self._arrays.tensors)
-        except Exception:
-            # The user's mistake, if it is one, is an error here too, or of backward. Otherwise it is the compiler's,
-            # and goes in two calls from now on.
-            outputs = self.forward(is_train=True)
-            if plan.compiled is not None:
-                plan.steps[wanted] = None
-            return outputs
+        except Exception as error:
+            failure = error
+        # The user's mistake, if it is one, is an error here too, or of backward. Otherwise it is the compiler's, and
+        # goes in two calls from now on.
+        outputs = self.forward(is_train=True)
+        if plan.compiled is not None:
+            plan.steps[wanted] = None
+            self._plans.say_not_joined("forward and backward", plan, failure)
+        return outputs
 
     def updating(self, update: Update) -> Callable[[], None] | None:
         """Return forward, backward and `update` as one call of compiled code; None where that does not go.
@@ -112,13 +115,15 @@ class WholeRuns(Inspection):
             tensors_of = functools.partial(_memory, self._arrays)
             self._run_whole(plan, functools.partial(step, states, rates), tensors_of)
             self.backward()
-        except Exception as error:
-            if not is_of_compiler(error):
-                raise
-            self.forward_before_backward()
-            self.backward()
-            update.finish(states, rates)
-            update.steps[plan.compiled] = None
+            return
+        except NotCompiledError as error:
+            failure = error.__cause__
+        # The user's mistake, if it is one, is an error here too.
+        self.forward_before_backward()
+        self.backward()
+        update.finish(states, rates)
+        update.steps[plan.compiled] = None
+        self._plans.say_not_joined("forward, backward and update", plan, failure)
 
     def _plan_of_whole_steps(self) -> Plan | None:
         """Return the plan for training if it is compiled, or may go without autograd, and nobody watches."""

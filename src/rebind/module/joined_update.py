@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from ..checks import is_ours
 from ..executor.compiling import CompiledCode
-from ..executor.whole import UpdatingStep
+from ..executor.updating import UpdatingStep
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..optimizer.arrays import ArrayTree

@@ -11,7 +11,7 @@ from ..draws import Source
 from ..executor import DataParallelExecutorGroup
 from ..executor.group.ready import ReadyBatches
 from ..executor.step import Gradients
-from ..executor.whole import UpdatingAgain
+from ..executor.updating import UpdatingAgain
 from ..optimizer.arrays import ArrayTree
 from ..optimizer.ready import ReadyUpdate
 from .batches import AnyBatch

@@ -308,7 +308,8 @@ def test_what_fails_in_one_call_is_run_in_two(monkeypatch: pytest.MonkeyPatch) -
     exe, plain = bound("dense", QUICK), bound("dense", "default")
     with monkeypatch.context() as patch:
         patch.setattr("rebind.executor.whole.Step.forward_backward", None)
-        exe.forward_before_backward()
+        with pytest.warns(UserWarning, match="is compiled, but not forward and backward as one: "):
+            exe.forward_before_backward()
     exe.backward()
     watched = Watched.on(monkeypatch)
     for each in (exe, plain):

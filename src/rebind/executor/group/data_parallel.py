@@ -14,7 +14,7 @@ from ...shapes import Shape
 from ..arguments import GradReqs
 from ..executor import Executor, GraphHolder
 from ..head_grads import HeadGrads
-from ..whole import Update
+from ..updating import Update
 from .binding_cache import BindingCache
 from .outputs import Outputs, merged, output_axes, update_metric
 from .ready import LikeLast, OneDevice
