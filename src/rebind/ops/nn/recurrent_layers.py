@@ -16,6 +16,7 @@ from ... import draws
 from ...draws import Source, derive
 from ...grad_mode import is_recorded
 from ...shapes import Shape
+from .recurrent_gradients import can_run, run_layer
 
 __all__ = ["GATES", "Clip", "Mode", "States", "parameter_shapes", "run_layers", "unpack"]
 
@@ -25,6 +26,8 @@ Cell: TypeAlias = tuple[Tensor, ...]
 States: TypeAlias = tuple[Tensor, ...]  # (state,) or (state, state_cell)
 # (data, states, cells of some layers) -> (outputs of the last of them, new states)
 Run: TypeAlias = "Callable[[Tensor, States, list[Cell]], tuple[Tensor, States]]"
+# (data, states, cell, whether from the last step to the first) -> (outputs, *new states), of one layer and direction
+RunLayer: TypeAlias = Callable[[Tensor, Sequence[Tensor], Cell, bool], Sequence[Tensor]]
 
 #: The gates of a cell as they are in names, in the order of their rows: that of torch's kernels (LSTM: i, f, g, o;
 #: GRU: r, z, n) is MXNet's too.
@@ -178,11 +181,8 @@ def _fused(
     hidden = states if mode == "lstm" else states[0]
     # "Training" makes a kernel save what the gradient needs; dropout, its other effect, is done by `_stack`.
     recorded = is_recorded(data, *states, *flat)
-    if recorded and torch.compiler.is_compiling() and mode == "lstm" and batch_sizes is None:
-        from .opaque import lstm
-
-        if lstm.can_run(data, cells[0]):
-            return lstm.run(data, (states[0], states[1]), cells, directions)
+    if recorded and batch_sizes is None and (run := _layer_in_training(mode, data, cells[0])) is not None:
+        return _layer_by_layer(run, data, states, cells, directions)
     rest = (flat, True, len(cells) // directions, 0.0, recorded, directions == 2)
     # What torch.nn.LSTM and its kin call; the modules themselves insist on owning their weights.
     kernel = getattr(torch._VF, mode)
@@ -191,6 +191,32 @@ def _fused(
     else:
         out, *after = kernel(data, batch_sizes, hidden, *rest)
     return out, tuple(after)
+
+
+def _layer_in_training(mode: Mode, data: Tensor, cell: Cell) -> RunLayer | None:
+    """Return what runs a layer in training quicker than torch's kernels do under autograd, if there is something."""
+    if not torch.compiler.is_compiling():
+        return functools.partial(run_layer, mode) if can_run(mode, data) else None
+    if mode != "lstm":
+        return None
+    from .opaque import lstm
+
+    return lstm.run_layer if lstm.can_run(data, cell) else None
+
+
+def _layer_by_layer(
+    run: RunLayer, data: Tensor, states: States, cells: list[Cell], directions: int
+) -> tuple[Tensor, States]:
+    """Run layers, of which `run` runs one in one direction."""
+    after: list[States] = []
+    for first in range(0, len(cells), directions):
+        outs = []
+        for k in range(first, first + directions):
+            out, *new = run(data, [state[k] for state in states], cells[k], k > first)
+            outs.append(out)
+            after.append(tuple(new))
+        data = torch.cat(outs, -1) if directions > 1 else outs[0]
+    return data, tuple(map(torch.stack, zip(*after, strict=True)))
 
 
 def _clipped_lstm(

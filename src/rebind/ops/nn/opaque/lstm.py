@@ -16,7 +16,7 @@ from torch import Tensor
 from ..._onednn import onednn_computes, onednn_has
 from .declaring import opaque
 
-__all__ = ["can_run", "run"]
+__all__ = ["can_run", "run_layer"]
 
 #: Outputs, hidden and cell state after the last step, and what the gradient needs.
 _Found: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -40,41 +40,31 @@ def can_run(data: Tensor, weights: Sequence[Tensor]) -> bool:
     return data.is_cpu and data.dtype in _TYPES and data.numel() > 0 and len(weights) == 4
 
 
-def run(
-    data: Tensor, states: tuple[Tensor, Tensor], cells: Sequence[Sequence[Tensor]], directions: int
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Run layers in training, and return the outputs of the last one and all states after the last step.
+def run_layer(
+    data: Tensor, states: Sequence[Tensor], cell: Sequence[Tensor], reverse: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Run a layer in one direction, in training; return its outputs, and its two states after the last step.
 
     Parameters
     ----------
     data : (T, N, C)
-    states : (L, N, H), (L, N, H)
-        The hidden and the cell state of each layer and direction.
-    cells : [(4 H, C), (4 H, H), (4 H,), (4 H,)], ...
-        The weights and biases of each layer and direction.
-    directions
-        1, or 2: the second one runs from the last step to the first.
+    states : [(N, H), (N, H)]
+        The hidden and the cell state before the first step.
+    cell : [(4 H, C), (4 H, H), (4 H,), (4 H,)]
+        The weights and biases.
+    reverse
+        Whether it runs from the last step to the first.
 
     Examples
     --------
-    >>> one = torch.ones(4, 1)
-    >>> states = torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)
-    >>> out, (hidden, memory) = run(
-    ...     torch.ones(2, 1, 1), states, [[one, one, one[:, 0], one[:, 0]]], directions=1
-    ... )
+    >>> one, zero = torch.ones(4, 1), torch.zeros(1, 1)
+    >>> cell = [one, one, one[:, 0], one[:, 0]]
+    >>> out, hidden, memory = run_layer(torch.ones(2, 1, 1), [zero, zero], cell, reverse=False)
     >>> bool((out[1] == hidden).all()), memory.shape
-    (True, torch.Size([1, 1, 1]))
+    (True, torch.Size([1, 1]))
     """
-    hidden, memory = [], []
-    for layer in range(0, len(cells), directions):
-        outs = []
-        for k in range(layer, layer + directions):
-            out, last, last_memory = _Layer.apply(data, *cells[k], states[0][k], states[1][k], k > layer)
-            outs.append(out)
-            hidden.append(last)
-            memory.append(last_memory)
-        data = torch.cat(outs, -1) if directions > 1 else outs[0]
-    return data, (torch.stack(hidden), torch.stack(memory))
+    out, hidden, memory = _Layer.apply(data, *cell, *states, reverse)
+    return out, hidden, memory
 
 
 class _Layer(torch.autograd.Function):
