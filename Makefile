@@ -70,8 +70,8 @@ bench-int8: $(READY) ## time networks in 8 bits beside float32 and MXNet; ORACLE
 	@test -n "$(ORACLE)" || { echo "make bench-int8: set ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }
 	$(BIN)/python -m benchmarks.int8 --mxnet "$(ORACLE)" $(ARGS)
 
-bench-kinds: $(READY) ## time small networks of many kinds beside PyTorch eager
-	$(BIN)/python -m benchmarks.kinds $(ARGS)
+bench-kinds: $(READY) ## time small networks of many kinds beside PyTorch, and MXNet with ORACLE=its Python
+	$(BIN)/python -m benchmarks.kinds $(if $(ORACLE),--mxnet "$(ORACLE)") $(ARGS)
 
 bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own, or beside MXNet's with ORACLE=its Python
 	$(BIN)/python -m $(if $(ORACLE),benchmarks.operators_mxnet --mxnet "$(ORACLE)",benchmarks.operators) $(ARGS)

@@ -1,11 +1,12 @@
-"""The command `python -m benchmarks.kinds`: networks of many kinds, small ones mostly, beside PyTorch.
+"""The command `python -m benchmarks.kinds`: networks of many kinds, small ones mostly, beside PyTorch and MXNet.
 
 `python -m benchmarks` times seven networks thoroughly. This goes wide instead: most layers that programs use are in one
 of its networks, each of which is written twice (`kinds_networks.py`), has the same parameters in both, and is first
 checked to give the same. A training step is forward, backward and SGD with momentum, inference ends in a softmax, in
 both. The engines take turns in one process, with PyTorch's own number of threads; PyTorch has images in both of its
 layouts, and the ratio is to the better one. ``--engines`` adds those that compile: rebind by inductor, whose steps in
-training are those of `fit`, and `torch.compile` over the network and its loss, in the layout that suits images.
+training are those of `fit`, and `torch.compile` over the network and its loss, in the layout that suits images. MXNet
+itself (``--mxnet``), in a process of its own, takes its turns too.
 """
 
 from __future__ import annotations
@@ -32,14 +33,19 @@ from torch.nn import functional as F
 import rebind as mx
 
 from .command import Names, set_threads, wide
+from .engines import EngineError, Options, WorkerProcess, find_mxnet
 from .kinds_networks import KINDS, Kind
 from .kinds_table import EAGER, ENGINES, MODES, PEERS, failures, ratio_to_best
+from .kinds_worker import BATCH
 from .networks import LEARNING_RATE, MOMENTUM
 from .report import describe_machine, digits
+from .runner import SETTLE_SECONDS
 
 __all__ = ["CLOSE", "Twins", "main"]
 
 Step = Callable[[], None]
+#: Takes a number of steps, and returns how many milliseconds each took.
+Timer = Callable[[int], float]
 
 #: By how much outputs, which are probabilities, may differ.
 CLOSE = 1e-3
@@ -56,9 +62,11 @@ class Twins:
         The network.
     training
         Whether a step trains it.
+    mxnet
+        A process of `kinds_worker`, which gets the network too.
     """
 
-    def __init__(self, kind: Kind, training: bool) -> None:
+    def __init__(self, kind: Kind, training: bool, mxnet: WorkerProcess | None = None) -> None:
         torch.manual_seed(0)
         symbol, self.model = kind.build()
         generator = np.random.default_rng(0)
@@ -74,40 +82,80 @@ class Twins:
         self._parameters = {
             name: mx.nd.array(value.detach().numpy()) for name, value in zip(names, values, strict=True)
         }
+        self._statistics = _statistics(symbol, shape)
         self._batch = mx.io.DataBatch(
             [mx.nd.array(self._data.numpy())], [mx.nd.array(self._label.numpy())] if training else None
         )
+        self._mxnet = mxnet
 
-    def engines(self) -> dict[str, Callable[[], Step]]:
-        """Return for each engine of `ENGINES` that the network has what makes a step of it."""
+    def engines(self) -> dict[str, Callable[[], Timer]]:
+        """Return for each engine of `ENGINES` that the network has what gets it ready."""
+
+        def timer(make: Callable[[], Step]) -> Callable[[], Timer]:
+            return lambda: functools.partial(_milliseconds, make())
+
         found = {
-            "rebind": self._ours,
-            "rebind-inductor": self._ours_compiled,
-            "torch": self._theirs,
-            "torch-channels-last": functools.partial(self._theirs, torch.channels_last),
-            "torch-compile": self._theirs_compiled,
+            "rebind": timer(self._ours),
+            "rebind-inductor": timer(self._ours_compiled),
+            "torch": timer(self._theirs),
+            "torch-channels-last": timer(functools.partial(self._theirs, torch.channels_last)),
+            "torch-compile": timer(self._theirs_compiled),
+            "mxnet": self._of_mxnet,
         }
         if not self.has_images:
             del found["torch-channels-last"]
         return found
 
-    def difference(self, backend: str | None = None) -> float:
-        """Return by how much the outputs of one forward run differ at most."""
-        module = self._module(backend)
-        module.forward(self._batch, is_train=self.training)
+    def differences(self, engines: Sequence[str]) -> dict[str, float]:
+        """Return by how much the outputs of one forward run of each engine differ from PyTorch's at most."""
         with torch.no_grad():
-            scores = copy.deepcopy(self.model).train(self.training)(self._data)
-        found: Tensor = module.get_outputs()[0].tensor - scores.softmax(1)
-        return float(found.abs().max())
+            wanted: Tensor = copy.deepcopy(self.model).train(self.training)(self._data).softmax(1)
+        found: dict[str, Tensor] = {}
+        for name, backend in (("rebind", None), ("rebind-inductor", "inductor")):
+            if name in engines:
+                module = self._module(backend)
+                module.forward(self._batch, is_train=self.training)
+                found[name] = module.get_outputs()[0].tensor
+        if "mxnet" in engines:
+            process = self._in_mxnet()
+            file = f"{process.folder}/output.npy"
+            process.ask(do="output", file=file)
+            found["mxnet"] = torch.from_numpy(np.load(file))
+        return {name: float((each - wanted).abs().max()) for name, each in found.items()}
+
+    def _of_mxnet(self) -> Timer:
+        process = self._in_mxnet()
+
+        def timer(count: int) -> float:
+            time.sleep(SETTLE_SECONDS)
+            seconds = float(process.ask(do="run", steps=count)["seconds"])
+            time.sleep(SETTLE_SECONDS)  # its threads go on looking for work for a while
+            return 1e3 * seconds / count
+
+        return timer
+
+    def _in_mxnet(self) -> WorkerProcess:
+        """Return the process of MXNet, which has the network bound."""
+        assert self._mxnet is not None, "the engine 'mxnet' needs its process"
+        network, arrays = f"{self._mxnet.folder}/net.json", f"{self._mxnet.folder}/net.params"
+        self._net.save(network)
+        values = {f"arg:{name}": value for name, value in self._parameters.items()}
+        values |= {f"aux:{name}": value for name, value in self._statistics.items()}
+        labels = mx.nd.array(self._label.numpy())
+        mx.nd.save(arrays, values | dict(zip(BATCH, (self._batch.data[0], labels), strict=True)))
+        self._mxnet.ask(do="prepare", network=network, arrays=arrays, training=self.training)
+        return self._mxnet
+
+    @property
+    def _net(self) -> Any:
+        return mx.sym.SoftmaxOutput(self._symbol, name="softmax")
 
     def _module(self, backend: str | None) -> Any:
-        module = mx.mod.Module(mx.sym.SoftmaxOutput(self._symbol, name="softmax"), backend=backend)
+        module = mx.mod.Module(self._net, backend=backend)
         shape = self._batch.data[0].shape
         labels = [("softmax_label", shape[:1])] if self.training else None
         module.bind([("data", shape)], labels, for_training=self.training)
-        module.init_params(
-            mx.init.Zero(), arg_params=self._parameters, aux_params=_statistics(self._symbol, shape)
-        )
+        module.init_params(mx.init.Zero(), arg_params=self._parameters, aux_params=self._statistics)
         if self.training:
             settings = {"learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
             module.init_optimizer(optimizer="sgd", optimizer_params=settings)
@@ -203,27 +251,30 @@ def _measure(
     """Return the milliseconds of a step in each round by engine, and of each peer that fails, the error."""
     # PyTorch counts how often it compiles the same Python code, and gives up at eight.
     torch.compiler.reset()
-    steps: dict[str, Step] = {}
+    timers: dict[str, Timer] = {}
     failed: dict[str, str] = {}
     fastest = float("inf")
     for name, make in twins.engines().items():
         if name not in engines:
             continue
         try:
-            step = make()
-            _milliseconds(step, 5)
+            timer = make()
+            timer(5)
         except Exception as error:
             if name in PEERS:
                 raise
-            failed[name] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            lines = str(error).splitlines()
+            # What MXNet says of an error ends in it.
+            is_worker = isinstance(error, EngineError)
+            failed[name] = lines[-1] if is_worker else f"{type(error).__name__}: {lines[0]}"
             continue
-        steps[name] = step
-        fastest = min(fastest, _milliseconds(step, 3))
+        timers[name] = timer
+        fastest = min(fastest, timer(3))
     count = max(2, int(_ROUND / (1e-3 * fastest)))
-    found: dict[str, list[float]] = {name: [] for name in steps}
+    found: dict[str, list[float]] = {name: [] for name in timers}
     for _ in range(rounds):
-        for name, step in steps.items():
-            found[name].append(_milliseconds(step, count))
+        for name, timer in timers.items():
+            found[name].append(timer(count))
     return found, failed
 
 
@@ -235,6 +286,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--engines", type=Names(ENGINES), default=["rebind", *EAGER], metavar="LIST",
         help=f"of {', '.join(ENGINES)} (default: those that do not compile)",
     )  # fmt: skip
+    parser.add_argument(
+        "--mxnet", metavar="PYTHON", help="time MXNet too, in its own environment (or set REBIND_ORACLE)"
+    )
     parser.add_argument("--rounds", type=int, default=25, metavar="N", help="rounds (default: 25)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of both")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
@@ -242,7 +296,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     threads = set_threads(given.threads)
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     machine = describe_machine()
-    engines = [name for name in ENGINES if name in given.engines]
+    python = find_mxnet(given.mxnet)
+    if "mxnet" in given.engines and python is None:
+        parser.error(
+            "the engine mxnet needs --mxnet PYTHON or REBIND_ORACLE: the Python of an environment with MXNet"
+        )
+    chosen = {*given.engines, *(["mxnet"] if given.mxnet else [])}
+    engines = [name for name in ENGINES if name in chosen]
+    mxnet = WorkerProcess("kinds_worker", "mxnet", Options(threads, python)) if "mxnet" in engines else None
     ours = [name for name in PEERS if name in engines and {*PEERS[name]} & {*engines}]
     ratios = (f"{ENGINES[name]} / best" for name in ours)
     table = Table("network", "", *(ENGINES[name] for name in engines), *ratios, title="ms a step")
@@ -251,10 +312,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kinds[name] = {"what": KINDS[name].what, "failures": {}}
         for mode in MODES:
             print(f"{name}, {mode}", file=sys.stderr)
-            twins = Twins(KINDS[name], mode == "training")
-            for backend in (None, "inductor") if "rebind-inductor" in engines else (None,):
-                if (difference := twins.difference(backend)) > CLOSE:
-                    print(f"{name}, {mode}: the outputs differ by {difference:.1e}", file=sys.stderr)
+            twins = Twins(KINDS[name], mode == "training", mxnet)
+            for engine, difference in twins.differences(engines).items():
+                if difference > CLOSE:
+                    says = f"{name}, {mode}: the outputs of {engine} and PyTorch differ by {difference:.1e}"
+                    print(says, file=sys.stderr)
                     return 1
             found, kinds[name]["failures"][mode] = _measure(twins, engines, given.rounds)
             kinds[name][mode] = found
@@ -266,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(failure, highlight=False, soft_wrap=True)
     console.print(
         f"{machine['processor']}, {machine['cores']} cores, {threads} threads; medians of {given.rounds} rounds in "
-        "turn in one process, ratios within a round.",
+        "turn, PyTorch in the same process, ratios within a round.",
         highlight=False,
         soft_wrap=True,
     )

@@ -20,11 +20,12 @@ ENGINES = {
     "torch": "PyTorch",
     "torch-channels-last": "channels last",
     "torch-compile": "compile",
+    "mxnet": "MXNet",
 }
 #: What needs no compiler.
 EAGER = ("torch", "torch-channels-last")
 #: For each of rebind's, beside which engines it is to be as fast as the best.
-PEERS = {"rebind": EAGER, "rebind-inductor": (*EAGER, "torch-compile")}
+PEERS = {"rebind": (*EAGER, "mxnet"), "rebind-inductor": (*EAGER, "torch-compile", "mxnet")}
 MODES = ("training", "inference")
 
 
@@ -45,7 +46,7 @@ def failures(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for name, kind in kinds.items():
         for mode in MODES:
             for engine, error in kind["failures"][mode].items():
-                yield f"The column {ENGINES[engine]!r} lacks {name} in {mode}: PyTorch raised `{error}`."
+                yield f"The column {ENGINES[engine]!r} lacks {name} in {mode}: it raised `{error}`."
 
 
 def kinds_section(files: Sequence[Path]) -> str:
@@ -57,7 +58,7 @@ def kinds_section(files: Sequence[Path]) -> str:
         found.update(content["kinds"])
         said.append(
             f"Measured: {content['started'][:10]}, {text_of_machine(content['machine'])}; torch {content['torch']}; "
-            f"{content['threads']} threads, {content['rounds']} rounds in turn in one process."
+            f"{content['threads']} threads, {content['rounds']} rounds in turn, PyTorch in the same process."
         )
     tables = (line for mode in MODES for line in [*_rows(mode, found), ""])
     return "\n".join(["", *tables, *failures(found), *said, ""])
