@@ -12,6 +12,7 @@ itself (``--mxnet``), in a process of its own, takes its turns too.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import functools
 import json
@@ -117,14 +118,14 @@ class Twins:
                 module.forward(self._batch, is_train=self.training)
                 found[name] = module.get_outputs()[0].tensor
         if "mxnet" in engines:
-            process = self._in_mxnet()
+            process = self._in_mxnet
             file = f"{process.folder}/output.npy"
             process.ask(do="output", file=file)
             found["mxnet"] = torch.from_numpy(np.load(file))
         return {name: float((each - wanted).abs().max()) for name, each in found.items()}
 
     def _of_mxnet(self) -> Timer:
-        process = self._in_mxnet()
+        process = self._in_mxnet
 
         def timer(count: int) -> float:
             time.sleep(SETTLE_SECONDS)
@@ -134,8 +135,9 @@ class Twins:
 
         return timer
 
+    @functools.cached_property
     def _in_mxnet(self) -> WorkerProcess:
-        """Return the process of MXNet, which has the network bound."""
+        """The process of MXNet, which has the network bound."""
         assert self._mxnet is not None, "the engine 'mxnet' needs its process"
         network, arrays = f"{self._mxnet.folder}/net.json", f"{self._mxnet.folder}/net.params"
         self._net.save(network)
@@ -278,8 +280,8 @@ def _measure(
     return found, failed
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the answer is the exit status."""
+def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return what the command line says, with the engines in the order of the table."""
     parser = argparse.ArgumentParser("python -m benchmarks.kinds", description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", type=Names(KINDS), default=list(KINDS), metavar="LIST", help="networks")
     parser.add_argument(
@@ -293,17 +295,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, metavar="N", help="threads of both")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
     given = parser.parse_args(arguments)
-    threads = set_threads(given.threads)
-    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    machine = describe_machine()
-    python = find_mxnet(given.mxnet)
-    if "mxnet" in given.engines and python is None:
+    if given.mxnet:
+        given.engines = [*given.engines, "mxnet"]
+    given.engines = [name for name in ENGINES if name in given.engines]
+    given.mxnet = find_mxnet(given.mxnet)
+    if "mxnet" in given.engines and given.mxnet is None:
         parser.error(
             "the engine mxnet needs --mxnet PYTHON or REBIND_ORACLE: the Python of an environment with MXNet"
         )
-    chosen = {*given.engines, *(["mxnet"] if given.mxnet else [])}
-    engines = [name for name in ENGINES if name in chosen]
-    mxnet = WorkerProcess("kinds_worker", "mxnet", Options(threads, python)) if "mxnet" in engines else None
+    return given
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the answer is the exit status."""
+    given = _read(arguments)
+    threads = set_threads(given.threads)
+    if "mxnet" not in given.engines:
+        return _compare(given, threads)
+    with contextlib.closing(WorkerProcess("kinds_worker", "mxnet", Options(threads, given.mxnet))) as mxnet:
+        return _compare(given, threads, mxnet)
+
+
+def _compare(given: argparse.Namespace, threads: int, mxnet: WorkerProcess | None = None) -> int:
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    machine, engines = describe_machine(), given.engines
     ours = [name for name in PEERS if name in engines and {*PEERS[name]} & {*engines}]
     ratios = (f"{ENGINES[name]} / best" for name in ours)
     table = Table("network", "", *(ENGINES[name] for name in engines), *ratios, title="ms a step")

@@ -305,7 +305,7 @@ def obstacle(graph: Graph, target: Target) -> str | None:
     return None
 
 
-def reason_of(error: BaseException) -> str:
+def reason_of(error: Exception) -> str:
     """Return what an error of the compiler says, in one line.
 
     >>> reason_of(RuntimeError("No working C++ compiler found"))

@@ -14,7 +14,7 @@ from ..graph.control_flow import is_stateful
 from ..graph.facts import Recompute
 from ..graph.passes import backend_named, uses_shapes
 from ..threads import OneThread
-from .compiling import obstacle, reason_of
+from .compiling import obstacle
 from .control_flow import Kernels
 from .effort import has_small_results, is_small, multiply_adds
 from .lower import Plan, lower
@@ -161,11 +161,10 @@ class Plans:
         plan.compiled.give_up(error)
         self._run_uncompiled(plan.compiled.failure)
 
-    def say_not_joined(self, steps: str, plan: Plan, error: BaseException | None) -> None:
-        """Say that the compiler failed on several steps as one, which it takes one by one, if it does."""
+    def say_not_joined(self, steps: str, plan: Plan, reason: str) -> None:
+        """Say why the compiler failed on several steps as one, which it takes one by one, if it does."""
         if plan.compiled is not None and plan.compiled.failure is None:  # or it was said of all
-            says = "no message" if error is None else reason_of(error)
-            self._say(f"is compiled, but not {steps} as one: {says}")
+            self._say(f"is compiled, but not {steps} as one: {reason}")
 
     def _run_uncompiled(self, reason: str | None) -> None:
         self.compiles = False

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward
-from .compiling import CompiledCode, with_own_code
+from .compiling import CompiledCode, reason_of, with_own_code
 from .exact import ExactCode, FirstSizes, tensors_in
 from .lower import Plan
 from .step import Gradients, Step, UpdatePart, compiled
@@ -28,7 +28,7 @@ _shape_of = operator.attrgetter("shape")
 
 
 class NotCompiledError(Exception):
-    """A compiled step that failed, for the reason that is its cause, and changed nothing."""
+    """A compiled step that failed and changed nothing; it says why."""
 
 
 class JoinedPart(UpdatePart[Any, Any], Protocol):
@@ -142,7 +142,7 @@ class UpdatingStep:
                 _write(written, before)
             elif not _is_of_compiler(error):
                 raise
-            raise NotCompiledError from error
+            raise NotCompiledError(reason_of(error)) from error
         self._ran.add(kind)
         self.note_written(tensors)
         return found.with_own_memory()

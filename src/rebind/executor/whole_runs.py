@@ -16,6 +16,7 @@ from ..ndarray.same_memory import are_dense
 from ..ndarray.storage import Storage
 from .backward import Pass
 from .bound import BoundArrays
+from .compiling import reason_of
 from .explicit import Halves
 from .inspection import Inspection
 from .kept import Kept
@@ -86,13 +87,13 @@ class WholeRuns(Inspection):
         try:
             return self._run_whole(plan, step, self._arrays.tensors)
         except Exception as error:
-            failure = error
+            reason = reason_of(error)  # not the error, which holds this run's arrays
         # The user's mistake, if it is one, is an error here too, or of backward. Otherwise it is the compiler's, and
         # goes in two calls from now on.
         outputs = self.forward(is_train=True)
         if plan.compiled is not None:
             plan.steps[wanted] = None
-            self._plans.say_not_joined("forward and backward", plan, failure)
+            self._plans.say_not_joined("forward and backward", plan, reason)
         return outputs
 
     def updating(self, update: Update) -> Callable[[], None] | None:
@@ -117,13 +118,13 @@ class WholeRuns(Inspection):
             self.backward()
             return
         except NotCompiledError as error:
-            failure = error.__cause__
+            reason = str(error)
         # The user's mistake, if it is one, is an error here too.
         self.forward_before_backward()
         self.backward()
         update.finish(states, rates)
         update.steps[plan.compiled] = None
-        self._plans.say_not_joined("forward, backward and update", plan, failure)
+        self._plans.say_not_joined("forward, backward and update", plan, reason)
 
     def _plan_of_whole_steps(self) -> Plan | None:
         """Return the plan for training if it is compiled, or may go without autograd, and nobody watches."""
