@@ -21,10 +21,12 @@ def known(symbol, **shapes):
         (mx.sym.FullyConnected(X, num_hidden=10, flatten=False), (8, 20, 5), 8 * 20 * 5 * 10 + 1600),
         (mx.sym.Convolution(X, kernel=(3, 3), num_filter=4), (2, 5, 8, 8), 2 * 4 * 36 * (5 * 9) + 2 * 4 * 36),
         (
-            mx.sym.Convolution(X, kernel=(3,), num_filter=6, num_group=3, stride=(2,), no_bias=True),
+            mx.sym.Convolution(X, kernel=(3,), num_filter=24, num_group=3, stride=(2,), no_bias=True),
             (2, 9, 7),
-            2 * 6 * 3 * (3 * 3) + 2 * 6 * 3,
+            2 * 24 * 3 * (3 * 3) + 2 * 24 * 3,
         ),
+        # A row or two take as long as the weight is large.
+        (mx.sym.FullyConnected(X, num_hidden=10), (2, 100), 5 * 100 * 10 + 20),
         (mx.sym.tanh(X) + 1, (3, 4), 24),
         (mx.sym.RNN(X, state_size=5, num_layers=1, mode="rnn_tanh"), (7, 2, 3), 7 * 2 * 50 + 7 * 2 * 5),
         # Of what no rule says how much it computes nothing is known.

@@ -15,6 +15,7 @@ import rebind as mx
 from rebind.executor import kept, released_weights
 from rebind.ndarray.deferred import memory_of
 from rebind.ndarray.released import ReleasedStorage
+from rebind.ops.nn import inference_dense
 from rebind.ops.nn.inference_layers import can_fuse
 
 #: Images so large that no convolution is computed without oneDNN.
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.skipif(
 def small_weights_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(released_weights, "_LEAST", 1)
     monkeypatch.setattr(released_weights, "_PART", 50)  # several parts
+    monkeypatch.setattr(inference_dense, "_LEAST", 1)
 
 
 def conv(data: Any, name: str, **given: Any) -> Any:
@@ -48,7 +50,11 @@ def deconv(data: Any, name: str, **given: Any) -> Any:
     return mx.sym.Deconvolution(data, kernel=(2, 2), stride=(2, 2), num_filter=6, name=name, **given)
 
 
-X, W = mx.sym.var("data"), mx.sym.var("w", shape=(8, 4, 3, 3))
+def tied(data: Any) -> Any:
+    return relu(mx.sym.FullyConnected(data, D, num_hidden=70, no_bias=True))
+
+
+X, W, D = mx.sym.var("data"), mx.sym.var("w", shape=(8, 4, 3, 3)), mx.sym.var("d_weight")
 
 #: Networks of images with four channels, and the weights that they need not keep.
 NETWORKS: dict[str, tuple[Any, Collection[str]]] = {
@@ -66,6 +72,9 @@ NETWORKS: dict[str, tuple[Any, Collection[str]]] = {
     "norm after groups of a deconvolution": (relu(norm(deconv(X, "a", num_group=2), "n")), ["a"]),
     "norm before a deconvolution": (deconv(norm(X, "n"), "a"), ["a"]),
     "dense": (norm(mx.sym.FullyConnected(X, num_hidden=7, name="a"), "n"), ["a"]),
+    "packed dense": (relu(mx.sym.FullyConnected(X, num_hidden=70, name="a")), ["a"]),
+    "packed dense of a norm": (relu(norm(mx.sym.FullyConnected(X, num_hidden=70, name="a"), "n")), ["a"]),
+    "packed dense twice": (tied(tied(mx.sym.FullyConnected(X, num_hidden=70, name="a"))), "ad"),
     "a block": (relu(conv(relu(norm(conv(X, "a"), "n")), "b") + conv(X, "c", kernel=(1, 1), pad=(0, 0))), "abc"),
     "one weight twice": (conv(X, "a", weight=W) + conv(X, "b", weight=W), []),
     "a weight of an output": (mx.sym.Group([conv(X, "a", weight=W), W * 1]), []),

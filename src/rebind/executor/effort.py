@@ -14,6 +14,9 @@ __all__ = ["has_small_results", "is_small", "multiply_adds"]
 #: 1.5 times as long (150); inference 1.2 (1 to 3) and 1.5 (7 to 15). Beside two busy loops training took 1.5 to 3 times
 #: as long with two threads, inference 2.2 and more up to 3 million, and 1.4 at 7.
 _SMALL, _SMALL_INFERENCE = 8_000_000, 5_000_000
+#: To read a number from the processor's outer cache takes about as long as so many multiply-adds: a few rows times a
+#: large weight take as long as the weight is large.
+_READING = 5
 #: Bytes of all results of a forward run up to which each may be kept until the end of backward.
 _SMALL_RESULTS = 8 * 2**20
 
@@ -21,7 +24,8 @@ _SMALL_RESULTS = 8 * 2**20
 def multiply_adds(graph: Graph, facts: Facts) -> int | None:
     """Return about how many multiply-adds a forward run takes; None where an operator does not say.
 
-    Products count as their operators declare; of the others, each element of an output counts as one.
+    Products count as their operators declare, or as reading the largest input takes; of the others, each element of an
+    output counts as one.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_shapes
@@ -42,7 +46,8 @@ def multiply_adds(graph: Graph, facts: Facts) -> int | None:
             return None
         total += sum(size(shape) for shape in results if shape is not None)
         if inference.products_rule is not None:
-            total += inference.products_rule(dict(zip(node.input_names, shapes, strict=True)), node.params)
+            products = inference.products_rule(dict(zip(node.input_names, shapes, strict=True)), node.params)
+            total += max(products, _READING * max(size(shape) for shape in shapes if shape is not None))
     return total
 
 

@@ -126,7 +126,8 @@ class Executor(ReadyRuns):
         self._graph = sym.graph
         self._arrays = arrays
         self._device = arrays.device
-        self._plans = Plans(sym.graph, arrays.device, groups, sym.backend, sym.recompute)
+        only_infers = not arrays.wanted
+        self._plans = Plans(sym.graph, arrays.device, groups, sym.backend, sym.recompute, only_infers)
         # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None
         self._last: Pass | None = None

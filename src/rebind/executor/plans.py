@@ -55,6 +55,8 @@ class Plans:
     recompute
         Whether backward computes again what takes little time; None: the environment says so
         (``MXNET_BACKWARD_DO_MIRROR``).
+    only_infers
+        Whether the executor never computes gradients.
 
     Attributes
     ----------
@@ -80,8 +82,10 @@ class Plans:
         groups: Mapping[str, Device],
         backend: str | None = None,
         recompute: bool | None = None,
+        only_infers: bool = False,
     ) -> None:
         self.graph, self.device, self.groups = graph, device, dict(groups)
+        self.only_infers = only_infers
         self.backend = config.get("REBIND_BACKEND") if backend is None else backend
         chosen = backend_named(self.backend)
         self.compiles, self.freezing = chosen.compiler is not None, chosen.freezing
@@ -190,7 +194,8 @@ class Plans:
         True
         """
         chosen = backend or self.backend
-        return Target.at(self.device, is_train, self.groups, chosen, traced, recorded, recompute)
+        only_infers = self.only_infers and not recorded
+        return Target.at(self.device, is_train, self.groups, chosen, traced, recorded, recompute, only_infers)
 
     def threads(self, inference: bool = False) -> OneThread:
         """For the ``with`` block of a run: one thread if the graph is small, otherwise as many as there are.

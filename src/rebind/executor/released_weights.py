@@ -18,6 +18,7 @@ from ..graph import Application, Graph
 from ..ndarray.released import StandIn, release
 from ..ndarray.storage import Storage
 from ..ops import Operator
+from ..ops.nn.inference_dense import PACK_WEIGHT
 from ..ops.nn.inference_layers import (
     FOLD_BATCH_NORM,
     FOLD_NORM_BEFORE,
@@ -30,7 +31,8 @@ from ..params import Params
 
 __all__ = ["Origin", "give_up", "origins", "read_alone"]
 
-_FOLDS, _PACKINGS = (FOLD_BATCH_NORM, FOLD_NORM_BEFORE), (PACK_FILTERS, PACK_TRANSPOSED_FILTERS)
+_FOLDS = (FOLD_BATCH_NORM, FOLD_NORM_BEFORE)
+_PACKINGS = (PACK_FILTERS, PACK_TRANSPOSED_FILTERS, PACK_WEIGHT)
 
 #: Weights of fewer elements take no memory that would count.
 _LEAST = 1 << 14
@@ -156,6 +158,8 @@ def give_up(origin: Origin, storage: Storage, value: Tensor, inputs: Sequence[Te
     """
     weight = storage.tensor
     if weight is None or weight.numel() < _LEAST or weight.requires_grad or not weight.is_contiguous():
+        return None
+    if value is weight:  # nothing was made of it
         return None
     roughly = origin.roughly(value, inputs)
     restore = None if roughly is None else _exactly(weight, roughly)

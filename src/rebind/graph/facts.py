@@ -43,6 +43,8 @@ class Target:
         Whether gradients may be asked for. Otherwise the passes are those that the backend has for inference.
     recompute
         Which results backward computes again; a compiler decides that by itself.
+    only_infers
+        Whether it is for an executor that never computes gradients.
     """
 
     training: bool = False
@@ -52,6 +54,7 @@ class Target:
     traced: bool = False
     recorded: bool = True
     recompute: Recompute = "none"
+    only_infers: bool = False
 
     @classmethod
     def at(
@@ -63,6 +66,7 @@ class Target:
         traced: bool = False,
         recorded: bool = True,
         recompute: Recompute = "none",
+        only_infers: bool = False,
     ) -> Target:
         """Return the target for MXNet's devices.
 
@@ -72,7 +76,8 @@ class Target:
         """
         # Sorted: targets are keys, and equal dicts must make equal ones.
         devices = tuple(sorted((name, each.torch) for name, each in (groups or {}).items()))
-        return cls(bool(training), device.torch, devices, backend, traced, recorded, recompute)
+        place = device.torch, devices
+        return cls(bool(training), *place, backend, traced, recorded, recompute, only_infers)
 
     def device_of(self, node: Node) -> torch.device:
         """Return the device that a node runs on: that of its context group, if it has one.

@@ -19,7 +19,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 #: Rows, inputs, outputs: on both sides of where oneDNN is asked.
-SHAPES = [(4, 1024, 512), (3, 1024, 512), (37, 700, 800), (8, 64, 64), (600, 1024, 515)]
+SHAPES = [
+    (4, 1024, 512),
+    (2, 1024, 512),
+    (1, 1024, 512),
+    (0, 1024, 512),
+    (37, 700, 800),
+    (8, 64, 64),
+    (600, 1024, 515),
+]
 
 
 def made(rows: int, inputs: int, outputs: int) -> list[Tensor]:
@@ -66,7 +74,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     ("shape", "given", "expected"),
     [
         ((4, 1024, 512), {}, [(4, 512), (4, 1024), (512, 1024)]),
-        ((3, 1024, 512), {}, []),
+        ((2, 1024, 512), {}, [(2, 512), (2, 1024), (512, 1024)]),
+        ((1, 1024, 512), {}, [(1, 512)]),
         ((64, 512, 512), {}, []),
         ((4, 1024, 512), {"dtype": torch.float64}, []),
     ],

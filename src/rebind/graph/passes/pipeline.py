@@ -21,6 +21,7 @@ In inference, where no gradients are asked for, there are others in place of the
 `keep_constants`     what depends on no array is computed once
 `fuse_levels`        layers between levels of 8 bits are computed in whole numbers (uses shapes)
 `fuse_convolutions`  convolution, sum and activation become one call, with packed weights (uses shapes)
+`fuse_dense`         dense layer and activation become one call, with packed weights
 `channels_last`      what transposed convolutions take, and give, has its channels last in memory
 ===================  ==================================================================================
 
@@ -47,6 +48,7 @@ from .fill_sizes import fill_sizes, has_open_sizes
 from .fold_batch_norm import fold_batch_norm
 from .fold_norm_before import fold_norm_before
 from .fuse_convolutions import fuse_convolutions
+from .fuse_dense import DENSE, fuse_dense
 from .fuse_levels import fuse_levels
 from .join_cells import join_cells
 from .join_layers import join_layers
@@ -176,6 +178,7 @@ _INFERENCE = (
     Pass(keep_constants, applies=has_constants),
     Pass(fuse_levels, uses_shapes=True, applies=_has(*FROM_LEVELS)),
     Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS, TRANSPOSED)),
+    Pass(fuse_dense, applies=_has(DENSE)),
     Pass(channels_last, applies=_has(TRANSPOSED)),
     Pass(keep_order, applies=_has(*CONVOLUTIONS, TRANSPOSED, *FROM_LEVELS)),
 )

@@ -12,7 +12,7 @@ __all__ = ["opaque"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def opaque(schema: str, like: Callable[..., Any] | None = None) -> Callable[[F], F]:
+def opaque(schema: str, like: Callable[..., Any] | None = None, where: str = "cpu") -> Callable[[F], F]:
     """Make a function the CPU's form of an operator ``torch.ops.rebind.<name>``, which must not write to its inputs.
 
     It is declared with its types rather than by `torch.library.custom_op`, which puts 60 µs of Python around each call.
@@ -24,6 +24,8 @@ def opaque(schema: str, like: Callable[..., Any] | None = None) -> Callable[[F],
     like
         Returns empty tensors of the results' shapes, types and strides; it is given tensors without numbers. The
         function itself, where PyTorch knows that of all that it calls.
+    where
+        What it is the operator's form for; ``"default"``: for packed tensors too, which are not those of "cpu".
 
     Examples
     --------
@@ -39,7 +41,7 @@ def opaque(schema: str, like: Callable[..., Any] | None = None) -> Callable[[F],
 
     def declare(function: F) -> F:
         torch.library.register_fake(name, like or function)
-        torch.library.impl(name, "cpu", function)
+        torch.library.impl(name, where, function)
         return function
 
     return declare

@@ -5,6 +5,8 @@ Its own form of them the compiler calls with weights in one order of memory only
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -17,20 +19,31 @@ __all__ = ["PRESENT", "linear"]
 PRESENT = onednn_has(torch.ops.mkldnn, "_linear_pointwise")
 
 
-def linear(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Return ``rows @ weight.T + bias``; no gradient is recorded.
+def linear(
+    rows: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    activation: str = "none",
+    numbers: Sequence[float] = (),
+) -> Tensor:
+    """Return ``rows @ weight.T + bias``, and of that an activation, by PyTorch's name; no gradient is recorded.
+
+    The weight may be packed.
 
     >>> linear(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]), torch.tensor([1.0]))
     tensor([[12.]])
     """
-    found: Tensor = torch.ops.rebind.linear(rows, weight, bias)
+    found: Tensor = torch.ops.rebind.linear(rows, weight, bias, activation, numbers)
     return found
 
 
 @opaque(
-    "linear(Tensor rows, Tensor weight, Tensor? bias) -> Tensor",
-    like=lambda rows, weight, bias: rows.new_empty((rows.shape[0], weight.shape[0])),
+    "linear(Tensor rows, Tensor weight, Tensor? bias, str activation, float[] numbers) -> Tensor",
+    like=lambda rows, weight, *_: rows.new_empty((*rows.shape[:-1], weight.shape[0])),
+    where="default",
 )
-def _linear(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+def _linear(
+    rows: Tensor, weight: Tensor, bias: Tensor | None, activation: str, numbers: Sequence[float]
+) -> Tensor:
+    found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, activation, numbers, "")
     return found

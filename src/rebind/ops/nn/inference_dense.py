@@ -1,0 +1,95 @@
+"""Dense layers as executors run them that only infer: with packed weights, and the activation in the same call.
+
+Neither MXNet's operators nor the user's: a pass puts them into graphs. What is packed is kept from run to run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from .._onednn import onednn_computes, onednn_has
+from ..spec import Kernels, Operator, read_signature
+from .linear import as_rows, fully_connected
+
+__all__ = ["FUSED_DENSE", "PACK_WEIGHT", "can_pack"]
+
+#: Weights of so many numbers are packed. For smaller ones oneDNN's call, which takes 15 µs longer than MKL's, costs
+#: more than it saves. What no longer fits in the processor's cache takes, packed, 1.3 times as long as unpacked for a
+#: single row (for 4 to 16 rows 0.7), and twice its memory until it is known to come back as it was.
+_LEAST, _TOO_MANY = 1 << 18, 1 << 23
+
+
+def can_pack(dtype: torch.dtype | None) -> bool:
+    """Whether this PyTorch has oneDNN's dense layers with packed weights for a type, and they are not switched off.
+
+    >>> can_pack(torch.float64)
+    False
+    """
+    return onednn_has(torch.ops.mkldnn, "_reorder_linear_weight") and onednn_computes(dtype)
+
+
+def _is_packed(weight: Tensor) -> bool:
+    # By its size alone: a compiler does not see the layout.
+    return _LEAST <= weight.numel() < _TOO_MANY
+
+
+def _pack_weight(weight: Tensor) -> Tensor:
+    """The weight of a dense layer in the layout in which oneDNN is quickest; a small or very large one as it is."""
+    if not _is_packed(weight):
+        return weight
+    # The type of PyTorch's function is not declared.
+    pack: Any = torch.ops.mkldnn._reorder_linear_weight
+    found: Tensor = pack(weight.contiguous())
+    return found
+
+
+#: The weight of a dense layer as `FUSED_DENSE` takes it.
+PACK_WEIGHT = Operator("_pack_weight", read_signature(_pack_weight), Kernels(_pack_weight, kept=True))
+
+#: What computes an activation over its input, by PyTorch's name, where the layer is not oneDNN's.
+_ACTIVATIONS: dict[str, Any] = {
+    "relu": torch.relu_,
+    "leaky_relu": F.leaky_relu_,
+    "hardtanh": F.hardtanh_,
+    "sigmoid": torch.sigmoid_,
+    "tanh": torch.tanh_,
+}
+
+
+def _fused_dense(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    *,
+    flatten: bool,
+    no_bias: bool,
+    activation: str,
+    numbers: tuple[float, ...],
+) -> Tensor:
+    """Dense layer, then an activation; in one call of oneDNN where the weight is packed.
+
+    `activation` and its `numbers` are by PyTorch's names: ``'leaky_relu'``, ``(0.1,)``; or it is ``'none'``.
+    """
+    if _is_packed(weight):
+        rows = as_rows(data) if flatten else data
+        if torch.compiler.is_compiling():
+            from .opaque import products
+
+            return products.linear(rows, weight, bias, activation, numbers)
+        run: Any = torch.ops.mkldnn._linear_pointwise
+        found: Tensor = run(rows, weight, bias, activation, list(numbers), "")
+        return found
+    out = fully_connected(data, weight, bias, num_hidden=weight.shape[0], flatten=flatten)
+    return out if activation == "none" else _ACTIVATIONS[activation](out, *numbers)
+
+
+#: A dense layer with the activation that follows it.
+FUSED_DENSE = Operator(
+    "_fused_dense",
+    read_signature(_fused_dense, skip=lambda name, p: name == "bias" and p.no_bias),
+    Kernels(_fused_dense, owns_output=True),
+)
