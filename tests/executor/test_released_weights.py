@@ -47,7 +47,9 @@ def relu(data: Any) -> Any:
 
 
 def deconv(data: Any, name: str, **given: Any) -> Any:
-    return mx.sym.Deconvolution(data, kernel=(2, 2), stride=(2, 2), num_filter=6, name=name, **given)
+    return mx.sym.Deconvolution(
+        data, num_filter=6, name=name, **{"kernel": (2, 2), "stride": (2, 2), **given}
+    )
 
 
 def tied(data: Any) -> Any:
@@ -55,6 +57,7 @@ def tied(data: Any) -> Any:
 
 
 X, W, D = mx.sym.var("data"), mx.sym.var("w", shape=(8, 4, 3, 3)), mx.sym.var("d_weight")
+V = mx.sym.reshape(X, (0, 0, 4, 10, 40))
 
 #: Networks of images with four channels, and the weights that they need not keep.
 NETWORKS: dict[str, tuple[Any, Collection[str]]] = {
@@ -75,6 +78,9 @@ NETWORKS: dict[str, tuple[Any, Collection[str]]] = {
     "packed dense": (relu(mx.sym.FullyConnected(X, num_hidden=70, name="a")), ["a"]),
     "packed dense of a norm": (relu(norm(mx.sym.FullyConnected(X, num_hidden=70, name="a"), "n")), ["a"]),
     "packed dense twice": (tied(tied(mx.sym.FullyConnected(X, num_hidden=70, name="a"))), "ad"),
+    "volumes": (conv(V, "a", kernel=(3, 3, 3), pad=(1, 1, 1), num_group=2), ["a"]),
+    "norm after volumes": (norm(conv(V, "a", kernel=(3, 3, 3), pad=(1, 1, 1)), "n"), ["a"]),
+    "deconvolution of volumes": (deconv(V, "a", kernel=(2, 3, 2), stride=(2, 2, 2), num_group=2), ["a"]),
     "a block": (relu(conv(relu(norm(conv(X, "a"), "n")), "b") + conv(X, "c", kernel=(1, 1), pad=(0, 0))), "abc"),
     "one weight twice": (conv(X, "a", weight=W) + conv(X, "b", weight=W), []),
     "a weight of an output": (mx.sym.Group([conv(X, "a", weight=W), W * 1]), []),

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import torch
 from torch import Tensor
 
+from ..ops.nn.memory_order import FORMATS
 from .base import ArrayBase
 from .deferred import DeferredStorage, held_tensor, memory_of
 from .storage import DenseStorage, Storage
@@ -85,12 +85,12 @@ def reorder(storage: Storage) -> bool:
     [True, False]
     """
     tensor = memory_of(storage)
-    if tensor is None or tensor.dim() != 4:
+    if tensor is None or (channels_last := FORMATS.get(tensor.dim())) is None:
         return False
     if type(storage) is DenseStorage and not storage.shared and not tensor.requires_grad:
-        storage.tensor = tensor = tensor.contiguous(memory_format=torch.channels_last)
+        storage.tensor = tensor = tensor.contiguous(memory_format=channels_last)
         note_order(storage)
-    return tensor.is_contiguous(memory_format=torch.channels_last)
+    return tensor.is_contiguous(memory_format=channels_last)
 
 
 def are_reordered(arrays: Sequence[ArrayBase]) -> bool:

@@ -1,4 +1,4 @@
-"""Images with their channels last in memory: the same numbers, in the order that the axes say wherever one looks."""
+"""Images and volumes with their channels last in memory: the same numbers, in the order of the axes for who looks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from rebind.graph import Facts, Target, infer_shapes, infer_types
 from rebind.graph.passes import CHANNELS_LAST, optimize
 
 X = mx.sym.var("x")
-IMAGE = (2, 4, 9, 8)
+IMAGE, VOLUME = (2, 4, 9, 8), (2, 4, 5, 9, 8)
 
 
 def conv(x: Any, name: str, filters: int = 4, **given: Any) -> Any:
     return mx.sym.Convolution(x, num_filter=filters, name=name, **{"kernel": (3, 3), "pad": (1, 1), **given})
+
+
+def conv3(x: Any, name: str, filters: int = 4, **given: Any) -> Any:
+    return conv(x, name, filters, **{"kernel": (3, 3, 3), "pad": (1, 1, 1), **given})
 
 
 def norm(x: Any, name: str, **given: Any) -> Any:
@@ -93,12 +97,50 @@ NETWORKS = {
 }  # fmt: skip
 
 
-def trained(symbol: Any, monkeypatch: pytest.MonkeyPatch, *, last: bool) -> dict[str, np.ndarray]:
+def pool3(x: Any, pool_type: str = "max", **given: Any) -> Any:
+    return mx.sym.Pooling(x, pool_type=pool_type, **{"kernel": (2, 2, 2), "stride": (2, 2, 2), **given})
+
+
+VOLUMES = {
+    "conv": conv3(X, "a"),
+    "two": conv3(mx.sym.relu(conv3(X, "a")), "b", 3, stride=(2, 1, 2)),
+    "one channel": conv3(mx.sym.slice_axis(X, axis=1, begin=0, end=1), "a"),
+    "one filter": conv3(conv3(X, "a", 1), "b", 2),
+    "points": conv3(conv3(X, "a", kernel=(1, 1, 1), pad=(0, 0, 0)), "b"),
+    "groups": conv3(X, "a", num_group=2, no_bias=True),
+    "dilated": conv3(X, "a", dilate=(1, 2, 2), layout="NCDHW"),
+    "norm": mx.sym.relu(norm(conv3(X, "a"), "n")),
+    "residual": mx.sym.relu(norm(conv3(X, "a"), "n") + X),
+    "concat": mx.sym.Concat(conv3(X, "a"), X, dim=1),
+    "flat": mx.sym.FullyConnected(pool3(conv3(X, "a")), num_hidden=3, name="fc"),
+    "deconvolution": mx.sym.Deconvolution(
+        conv3(X, "a"), kernel=(2, 2, 2), stride=(2, 2, 2), num_filter=3, name="d"
+    ),
+    "instance norm": mx.sym.InstanceNorm(conv3(conv3(X, "a"), "b"), name="i"),
+    "group norm": mx.sym.GroupNorm(conv3(X, "a", 16), num_groups=2, name="g"),
+    "prelu": mx.sym.LeakyReLU(conv3(X, "a"), act_type="prelu", name="p"),
+    **{
+        f"{kind}, {name}": mx.sym.relu(pool3(conv3(conv3(X, "a"), "b"), kind, p_value=2, **given))
+        for kind in ("max", "avg", "sum", "lp")
+        for name, given in {
+            "apart": {},
+            "padded": {"pad": (1, 0, 1)},
+            "overlapping": {"kernel": (3, 2, 3), "stride": (2, 1, 2), "pad": (1, 1, 1)},
+            "full": {"stride": (3, 3, 3), "pooling_convention": "full"},
+            "global": {"global_pool": True},
+        }.items()
+    },
+}
+
+
+def trained(
+    symbol: Any, monkeypatch: pytest.MonkeyPatch, *, last: bool, shape: tuple[int, ...] = IMAGE
+) -> dict[str, np.ndarray]:
     """Run a step of a network; return all that it gives."""
     if not last:
-        monkeypatch.setattr("rebind.graph.passes.channels_last._fits", lambda node, facts, types: False)
+        monkeypatch.setattr("rebind.graph.passes.channels_last._fits", lambda *_: False)
     # A graph of its own: what passes made of another is not found again.
-    exe = mx.sym.load_json(symbol.tojson()).simple_bind(mx.cpu(), x=IMAGE)
+    exe = mx.sym.load_json(symbol.tojson()).simple_bind(mx.cpu(), x=shape)
     draws = np.random.default_rng(0)
     for name, array in {**exe.arg_dict, **exe.aux_dict}.items():
         array[:] = draws.uniform(0.5 if name.endswith(("var", "gamma")) else -1.0, 1.5, array.shape)
@@ -114,10 +156,17 @@ def trained(symbol: Any, monkeypatch: pytest.MonkeyPatch, *, last: bool) -> dict
     return {name: each.asnumpy() for name, each in arrays.items()}
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+CASES = {
+    **{name: (symbol, IMAGE) for name, symbol in NETWORKS.items()},
+    **{f"volumes: {name}": (symbol, VOLUME) for name, symbol in VOLUMES.items()},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_numbers_stay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = trained(NETWORKS[name], monkeypatch, last=True)
-    expected = trained(NETWORKS[name], monkeypatch, last=False)
+    symbol, shape = CASES[name]
+    found = trained(symbol, monkeypatch, last=True, shape=shape)
+    expected = trained(symbol, monkeypatch, last=False, shape=shape)
     for key, value in expected.items():
         np.testing.assert_allclose(
             found[key], value, rtol=1e-4, atol=2e-5 * max(1.0, np.abs(value).max()), err_msg=key

@@ -23,7 +23,8 @@ from rebind.ops.nn.inference_layers import can_fuse
 from rebind.precision import set_active_rules
 
 X = mx.sym.var("x")
-IMAGE = (2, 4, 9, 8)
+IMAGE, VOLUME = (2, 4, 9, 8), (2, 4, 5, 4, 3)
+THREE: dict[str, Any] = {"kernel": (3, 3, 3), "pad": (1, 1, 1)}
 PASS = "rebind.graph.passes.fuse_convolutions"
 
 
@@ -162,7 +163,32 @@ NETWORKS = {
         "FullyConnected", FOLD, (2, 5, 4),
     ),
     "sequence": Network(normal_conv(X, "a", kernel=(3,), pad=(1,)), "Convolution", FOLD, (2, 4, 7)),
-    "volume": Network(normal_conv(X, "a", kernel=(3, 3, 3), pad=(1,) * 3), "Convolution", FOLD, (2, 4, 5, 4, 3)),
+    # Three axes.
+    "volume": Network(normal_conv(X, "a", **THREE), f"{CONV} {ORDER}", BOTH, VOLUME),
+    "volume-relu": Network(
+        mx.sym.relu(conv(X, "a", **THREE, stride=(2, 1, 2), layout="NCDHW")), f"{CONV} {ORDER}", PACK, VOLUME
+    ),
+    "volume-groups": Network(normal_conv(X, "a", **THREE, num_group=2), f"{CONV} {ORDER}", BOTH, VOLUME),
+    "volume-dilated": Network(conv(X, "a", **THREE, dilate=(1, 1, 2), no_bias=True), f"{CONV} {ORDER}", PACK, VOLUME),
+    "volume-sum": Network(mx.sym.relu(conv(X, "a", **THREE) + X), f"{CONV} {ORDER}", PACK, VOLUME),
+    "volume-one-channel": Network(conv(X, "a", **THREE), f"{CONV} {ORDER}", PACK, (2, 1, 5, 4, 3)),
+    "volume-pooled": Network(
+        mx.sym.Pooling(conv(X, "a", **THREE), kernel=(2, 2, 2), stride=(2, 2, 2), pool_type="avg"),
+        f"{CONV} Pooling {ORDER}", PACK, VOLUME,
+    ),
+    "volume-last": Network(
+        conv(X, "a", **THREE, layout="NDHWC"), "Convolution", shape=(2, 5, 4, 3, 4)
+    ),
+    "volume-transposed": Network(
+        mx.sym.relu(norm(deconv(kernel=(3, 3, 3)), "n")), f"{TRANSPOSED} {ORDER}", BOTH_TRANSPOSED, VOLUME
+    ),
+    "volume-transposed-strided": Network(
+        deconv(kernel=(3, 3, 3), stride=(2, 1, 2), adj=(1, 0, 1), num_group=2),
+        f"{TRANSPOSED} {ORDER}", PACK_TRANSPOSED, VOLUME,
+    ),
+    "volume-mixed": Network(
+        mixed(conv(X, "a", **THREE)), f"{CAST} {CONV} {CAST} {ORDER}", f"{PACK} {KEPT} {KEPT}", VOLUME
+    ),
     "last-axis": Network(
         norm(conv(X, "a", layout="NHWC"), "n", axis=3), "Convolution", FOLD, (2, 9, 8, 4)
     ),

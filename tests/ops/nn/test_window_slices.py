@@ -1,9 +1,12 @@
 """Pooling from slices of the array gives what torch's own pooling does, which takes over for small arrays."""
 
+from typing import Any
+
 import pytest
 import torch
 
 from rebind.ops.nn import window_slices
+from rebind.ops.nn.memory_order import channels_last
 from rebind.ops.nn.pooling import pooling
 
 WINDOWS = [
@@ -13,10 +16,16 @@ WINDOWS = [
     ((3, 3), (2, 2)),
     ((2,), (2,)),
     ((2, 1, 2), (2, 2, 2)),
+    ((1, 1, 1), (2, 1, 2)),
+]
+CASES = [
+    *((*windows, False) for windows in WINDOWS),
+    # With their channels last in memory.
+    *((*windows, True) for windows in WINDOWS if len(windows[0]) > 1),
 ]
 
 
-@pytest.mark.parametrize(("kernel", "stride"), WINDOWS, ids=str)
+@pytest.mark.parametrize(("kernel", "stride", "last"), CASES, ids=str)
 @pytest.mark.parametrize("convention", ["valid", "full"])
 @pytest.mark.parametrize("pad", [0, 1])
 @pytest.mark.parametrize("kind", ["max", "avg", "sum"])
@@ -24,6 +33,7 @@ WINDOWS = [
 def test_slices_are_windows(
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
+    last: bool,
     convention: str,
     pad: int,
     kind: str,
@@ -31,11 +41,15 @@ def test_slices_are_windows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Whole numbers: some are equal within a window, and one of them takes the gradient.
-    data = torch.randint(-3, 4, (2, 3, 7, 8, 5)[: len(kernel) + 2]).double().requires_grad_(differentiated)
+    data = torch.randint(-3, 4, (2, 3, 7, 8, 5)[: len(kernel) + 2]).double()
+    if last:
+        data = channels_last(data)
+    data.requires_grad_(differentiated)
     padding = tuple(pad if size > 1 else 0 for size in kernel)
     found = []
     for least in (0, 1 << 30):
         monkeypatch.setattr(window_slices, "_LEAST_ELEMENTS", least)
+        monkeypatch.setattr(window_slices, "_LEAST_LAST", least)
         out = pooling(
             data, kernel=kernel, stride=stride, pad=padding, pooling_convention=convention, pool_type=kind
         )
@@ -45,6 +59,40 @@ def test_slices_are_windows(
             found[-1] += torch.autograd.grad(out, data, head_grad)
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize(
+    ("shape", "given", "is_sliced"),
+    [
+        ((2, 64, 40, 40), {}, True),
+        ((2, 65, 40, 40), {}, False),
+        ((2, 32, 8, 20, 20), {}, False),
+        ((2, 8, 40, 40), {}, False),  # few numbers
+        ((2, 64, 40, 40), {"kernel": (3, 3)}, False),
+        ((2, 64, 40, 40), {"recorded": True}, False),
+    ],
+)
+def test_where_maxima_of_channels_are_sliced(
+    shape: tuple[int, ...], given: dict[str, Any], is_sliced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    largest = window_slices.largest
+    monkeypatch.setattr(
+        "rebind.ops.nn.pooling.largest", lambda *args: found.append(args[1]) or largest(*args)
+    )
+    kernel, axes = given.get("kernel", (2,) * (len(shape) - 2)), len(shape) - 2
+    data = channels_last(torch.randn(shape)).requires_grad_(given.get("recorded", False))
+    out = pooling(data, kernel=kernel, stride=(2,) * axes)
+    assert bool(found) == is_sliced
+    torch.testing.assert_close(out, pooling(data.contiguous(), kernel=kernel, stride=(2,) * axes))
+
+
+def test_volumes_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window_slices, "_LEAST_ELEMENTS", 0)
+    data = channels_last(torch.randn(2, 3, 4, 6, 5)).requires_grad_()
+    out = pooling(data, kernel=(2, 3, 2), stride=(2, 3, 2), pool_type="avg")
+    (grad,) = torch.autograd.grad(out.sum(), data)
+    assert [each.is_contiguous(memory_format=torch.channels_last_3d) for each in (out, grad)] == [True, True]
 
 
 @pytest.mark.parametrize("function", [window_slices.largest, window_slices.total])

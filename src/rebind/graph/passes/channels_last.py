@@ -1,4 +1,4 @@
-"""Images with their channels last in memory, between the layers that are quicker so."""
+"""Images and volumes with their channels last in memory, between the layers that are quicker so."""
 
 from __future__ import annotations
 
@@ -24,20 +24,24 @@ CHANNELS_LAST = "OHWI"
 CONVOLUTIONS = ("Convolution", "Convolution_v1")
 TRANSPOSED = "Deconvolution"
 
+#: Layouts in which the channels come first; and how many axes kernels have that are turned, by the kind of device.
+LAYOUTS = (None, "NCHW", "NCDHW")
+_AXES = {"cpu": (2, 3), "cuda": (2,)}
+
 #: The types, by the kind of device: on the CPU those for which it was measured to be quicker; on GPUs those whose
 #: kernels, as cuDNN documents them, take images so and turn others. float32 is left to PyTorch's default there.
 _TYPES = {"cpu": (torch.float32, torch.bfloat16), "cuda": (torch.float16, torch.bfloat16)}
 
 
 def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
-    """Give convolutions in two dimensions data and filters with their channels last in memory; transposed ones data.
+    """Give convolutions in two dimensions, on the CPU in three, data and filters with their channels last in memory.
 
-    Their results are so, too, and those of what follows: pooling, normalizing and activating are several times as quick
-    where the channels lie together. `keep_order` puts arrays in order where it must be. Where data are so already,
-    nothing is copied. PyTorch would turn the filters itself, forward and again for the gradient of the data; here that
-    is done once, or not at all: `Facts.layouts` says which variables are best given so. What only an `InstanceNorm`
-    follows, which takes images in the order of their axes, is left as it is on the CPU: of such networks training takes
-    4/5 to 9/10 of the time that it takes with two copies for each norm.
+    Transposed ones are given data so. Their results are so, too, and those of what follows: pooling, normalizing and
+    activating are several times as quick where the channels lie together. `keep_order` puts arrays in order where it
+    must be. Where data are so already, nothing is copied. PyTorch would turn the filters itself, forward and again for
+    the gradient of the data; here that is done once, or not at all: `Facts.layouts` says which variables are best given
+    so. What only an `InstanceNorm` follows, which takes images in the order of their axes, is left as it is on the CPU:
+    of such networks training takes 4/5 to 9/10 of the time that it takes with two copies for each norm.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_types
@@ -48,13 +52,18 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     """
     if target.spans_devices:
         return graph, facts
-    types = _TYPES.get(target.device.type, ())
-    users = single_users(graph) if target.device.type == "cpu" else {}
+    device = target.device.type
+    axes, types = _AXES.get(device, ()), _TYPES.get(device, ())
+    users = single_users(graph) if device == "cpu" else {}
     made: dict[Entry, Entry] = {}
     filters: Counter[Entry] = Counter()
 
     def instead(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
-        if not isinstance(node, Application) or not _fits(node, facts, types) or _goes_in_order(node, users):
+        if (
+            not isinstance(node, Application)
+            or not _fits(node, facts, axes, types)
+            or _goes_in_order(node, users)
+        ):
             return None
         data, weight, *bias = inputs
         turned = [data]
@@ -78,11 +87,11 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     return changed, replace(known, layouts={**known.layouts, **dict.fromkeys(alone, CHANNELS_LAST)})
 
 
-def _fits(node: Application, facts: Facts, types: Collection[torch.dtype]) -> bool:
+def _fits(node: Application, facts: Facts, axes: Collection[int], types: Collection[torch.dtype]) -> bool:
     return (
         node.operator.name in (*CONVOLUTIONS, TRANSPOSED)
-        and len(node.params.kernel) == 2
-        and node.params.layout in (None, "NCHW")
+        and len(node.params.kernel) in axes
+        and node.params.layout in LAYOUTS
         and facts.types.get(Entry(node)) in types
     )
 

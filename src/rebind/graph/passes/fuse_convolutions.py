@@ -18,7 +18,7 @@ from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import ACTIVATIONS, NO_ACTIVATION, FusedActivation, Users, is_kept, single_users
-from .channels_last import CONVOLUTIONS, TRANSPOSED
+from .channels_last import CONVOLUTIONS, LAYOUTS, TRANSPOSED
 from .substitution import substitute
 
 __all__ = ["fuse_convolutions"]
@@ -27,15 +27,18 @@ __all__ = ["fuse_convolutions"]
 #: PyTorch's description of the convolution, made anew each time; see docs/performance.md.
 _TINY = 150_000
 
+#: Of how many axes the kernels may be.
+_AXES = (2, 3)
+
 _SUMS = ("elemwise_add", "broadcast_add", "_grad_add")
 
 
 def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Make a convolution, the sum with another array and the activation after it one call; on the CPU, in inference.
 
-    Deconvolutions have no sum. Only those in two dimensions, of float32 or bfloat16, whose weights follow from
-    variables alone: those are packed once. Tiny convolutions are computed without oneDNN, and what follows them by
-    itself.
+    Deconvolutions have no sum. Only those in two dimensions or three, of float32 or bfloat16, whose weights follow from
+    variables alone: those are packed once. Tiny convolutions of images are computed without oneDNN, and what follows
+    them by itself.
     The relu of what is not a number is 0 here, as in MXNet, whose convolutions are oneDNN's too.
 
     >>> import rebind as mx
@@ -67,12 +70,12 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
 
 
 def _fits(node: Application, facts: Facts) -> bool:
-    if node.operator.name not in (*CONVOLUTIONS, TRANSPOSED) or len(node.params.kernel) != 2:
+    if node.operator.name not in (*CONVOLUTIONS, TRANSPOSED) or len(node.params.kernel) not in _AXES:
         return False
     data, *weights = node.inputs
     shape, dtype = facts.shapes.get(data), facts.types.get(data)
     return (
-        node.params.layout in (None, "NCHW")
+        node.params.layout in LAYOUTS
         and can_fuse(dtype)
         and facts.types.get(Entry(node)) is dtype
         and shape is not None
@@ -83,7 +86,9 @@ def _fits(node: Application, facts: Facts) -> bool:
 
 def _is_tiny(node: Application, facts: Facts) -> bool:
     p, data = node.params, facts.shapes[node.inputs[0]]
-    if data is None or node.operator.name == TRANSPOSED or p.num_group > 1 or max(p.dilate, default=1) > 1:
+    if data is None or len(p.kernel) != 2 or node.operator.name == TRANSPOSED:
+        return False
+    if p.num_group > 1 or max(p.dilate, default=1) > 1:
         return False
     shapes = {"data": data, "weight": (p.num_filter, data[1], *p.kernel)}
     products = node.operator.inference.products_rule
@@ -93,7 +98,8 @@ def _is_tiny(node: Application, facts: Facts) -> bool:
 
 
 def _windows(p: Params) -> dict[str, tuple[int, ...]]:
-    return {"stride": p.stride or (1, 1), "pad": p.pad or (0, 0)}
+    axes = len(p.kernel)
+    return {"stride": p.stride or (1,) * axes, "pad": p.pad or (0,) * axes}
 
 
 def _tiny(node: Application) -> Application:
@@ -126,10 +132,10 @@ def _call(node: Application, facts: Facts, addend: Entry | None, activation: Fus
     shape = facts.shapes[data]
     assert shape is not None  # it fits
     pack, op, further = PACK_FILTERS, FUSED_CONVOLUTION, {"adds": addend is not None}
-    where = {**_windows(p), "dilate": p.dilate or (1, 1), "num_group": p.num_group}
+    where = {**_windows(p), "dilate": p.dilate or (1,) * len(p.kernel), "num_group": p.num_group}
     if node.operator.name == TRANSPOSED:
         pack, op, further = PACK_TRANSPOSED_FILTERS, FUSED_DECONVOLUTION, {}
-        where["adj"] = p.adj or (0, 0)
+        where["adj"] = p.adj or (0,) * len(p.kernel)
         if any(p.target_shape):
             where["pad"], where["adj"] = fitted_padding(
                 shape[2:], p.kernel, p.stride, p.dilate, p.target_shape

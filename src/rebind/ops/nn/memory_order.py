@@ -8,7 +8,10 @@ from torch import Tensor
 from ...errors import ShapeError
 from ..spec import operator
 
-__all__ = ["channels_last", "contiguous"]
+__all__ = ["FORMATS", "channels_last", "contiguous"]
+
+#: PyTorch's name for memory in which the channels come last, by the number of axes.
+FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
 @operator("_contiguous", same_shape=True)
@@ -27,22 +30,22 @@ def contiguous(data: Tensor) -> Tensor:
 
 @operator("_channels_last", same_shape=True)
 def channels_last(data: Tensor) -> Tensor:
-    """Images with their channels last in memory; the order of the axes stays.
+    """Images, or volumes, with their channels last in memory; the order of the axes stays.
 
     Not MXNet's: see `rebind.graph.passes.channels_last`.
 
     Shapes
     ------
-    data, out : (N, C, H, W)
+    data, out : (N, C, H, W) or (N, C, D, H, W)
 
     Examples
     --------
     >>> channels_last(torch.ones(2, 3, 4, 5)).stride()
     (60, 1, 15, 3)
     """
-    if data.dim() != 4:
-        raise ShapeError(f"data must have 4 axes; got shape {tuple(data.shape)}")
+    if data.dim() not in FORMATS:
+        raise ShapeError(f"data must have 4 or 5 axes; got shape {tuple(data.shape)}")
     if data.shape[1] == 1:  # in either order at once: the strides alone say which one is meant
-        count, _, height, width = data.shape
-        return data.contiguous().view(count, height, width, 1).movedim(-1, 1)
-    return data.contiguous(memory_format=torch.channels_last)
+        count, _, *spatial = data.shape
+        return data.contiguous().view(count, *spatial, 1).movedim(-1, 1)
+    return data.contiguous(memory_format=FORMATS[data.dim()])

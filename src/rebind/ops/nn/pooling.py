@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -24,7 +24,14 @@ __all__ = ["pooling", "pooling_v1"]
 
 # By the number of spatial axes.
 _MAX = {1: torch.max_pool1d, 2: torch.max_pool2d, 3: torch.max_pool3d}
-_AVERAGE: dict[int, Callable[..., Tensor]] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+
+
+def _average_of_volumes(data: Tensor, *windows: Any) -> Tensor:
+    # Torch's takes two to three times as long where the channels come last.
+    return F.avg_pool3d(data.contiguous(), *windows)
+
+
+_AVERAGE: dict[int, Callable[..., Tensor]] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: _average_of_volumes}
 
 
 # MXNet counts a workspace of max pooling among the outputs.
