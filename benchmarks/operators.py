@@ -424,6 +424,8 @@ def _count(call: Callable[[], Any], effort: Effort) -> int:
     while seconds < effort.warm_up_seconds:
         count *= 2
         seconds = _run(call, count)
+    # The quickest of a few: if the machine hesitated, rounds would have few calls.
+    seconds = min(seconds, _run(call, count), _run(call, count))
     return max(1, round(effort.round_seconds * count / max(seconds, 1e-7)))
 
 
