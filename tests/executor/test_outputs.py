@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rebind as mx
+from rebind.executor import outputs
 from rebind.ops import OPERATORS
 from rebind.symbol.functions import make_function
 
@@ -76,3 +78,61 @@ def test_a_computed_value_is_not_copied() -> None:
     y = S.var("x0") * 2
     _, (value, blocked) = run(S.Group([y, S.BlockGrad(y)]), [np.ones((2,), "float32")], "write", True)
     assert places([value]) == places([blocked])
+
+
+class Noting(mx.operator.CustomOp):
+    """Notes, while it runs, whether the tensors that are watched still live."""
+
+    def __init__(self, watched: list[Any], living: list[bool]) -> None:
+        super().__init__()
+        self.watched, self.living = watched, living
+
+    def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        self.living += [each() is not None for each in self.watched]
+        self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
+        self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+
+@pytest.fixture
+def noting() -> tuple[list[Any], list[bool]]:
+    watched: list[Any] = []
+    living: list[bool] = []
+
+    @mx.operator.register("noting")
+    class NotingProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx: Any, shapes: Any, dtypes: Any) -> Noting:
+            return Noting(watched, living)
+
+    return watched, living
+
+
+LARGE, SMALL = (1, outputs._MANY), (1, outputs._MANY - 1)
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "hold", "lives"),
+    [
+        (LARGE, lambda outs: None, False),
+        (SMALL, lambda outs: None, True),
+        (LARGE, lambda outs: outs[0], True),  # and shows the new values
+        (LARGE, lambda outs: outs[0][0:1], True),
+    ],
+    ids=["large", "small", "held", "a view"],
+)
+def test_a_run_has_not_the_memory_of_the_one_before(
+    shape: Any, hold: Any, lives: bool, is_train: bool, noting: Any
+) -> None:
+    watched, living = noting
+    exe = S.Custom(S.var("x"), op_type="noting").simple_bind(mx.cpu(), x=shape)
+    exe.arg_dict["x"][:] = 1
+    held = hold(exe.forward(is_train=is_train))
+    watched.append(weakref.ref(exe.outputs[0].tensor))
+    exe.arg_dict["x"][:] = 3
+    exe.forward(is_train=is_train)
+    assert living == [lives]
+    assert float(exe.outputs[0].max().asscalar()) == 6
+    if held is not None:
+        assert float(held.min().asscalar()) == 6

@@ -209,7 +209,10 @@ class Executor(ReadyRuns):
         explicit: bool = True,
     ) -> tuple[list[Tensor], Pass]:
         """Run a plan; with `record`, the pass holds what `backward` needs: without autograd's record if `explicit`."""
-        self._last = None  # frees the memory of the pass before, before this one takes its own
+        # Frees the memory of the pass before, before this one takes its own.
+        self._last = None
+        if self._handles is not None:
+            self._handles.release_large()
         record = record and bool(self._arrays.wanted)
         if record and plan.compiled is not None and plan.compiled.keeps_memory:
             # Autograd would leave gradients there, where the next run writes.

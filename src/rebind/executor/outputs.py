@@ -19,6 +19,8 @@ Value = TypeVar("Value", Tensor, None)
 
 #: Elements that are copied in less time than it takes to look at their memory.
 _FEW = 1 << 12
+#: Elements whose memory is worth a new handle.
+_MANY = 1 << 18
 
 
 class OutputHandles:
@@ -76,10 +78,29 @@ class OutputHandles:
         >>> taken.item()
         5.0
         """
-        arrays = self.arrays
-        for handle, value in zip(arrays, values, strict=True):
+        if self._released:
+            held = [handle() for handle in self._released]
+            self._handles = [
+                NDArray(value, self._device) if handle is None else handle
+                for handle, value in zip(held, values, strict=True)
+            ]
+            self._released = ()
+        for handle, value in zip(self._handles, values, strict=True):
             handle.exchange(value)
-        return arrays
+        return self._handles
+
+    def release_large(self) -> None:
+        """Release the handles before a run if their memory counts, so that the run need not have it beside its own.
+
+        Not where a view of them may exist, which shows the new values, too. After a run that fails they are zeros.
+
+        >>> import rebind as mx
+        >>> handles = OutputHandles(mx.sym.var("x").graph.outputs, Facts(), mx.cpu())
+        >>> handles.release_large()
+        """
+        counts = sum([handle.size for handle in self._handles]) >= _MANY
+        if counts and not any([handle.storage.shared for handle in self._handles]):
+            self.release()
 
     def release(self) -> None:
         """Drop the handles; those that nothing else refers to free their memory.

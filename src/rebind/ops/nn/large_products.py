@@ -23,6 +23,9 @@ __all__ = ["LARGE", "gradient_of_rows", "gradient_of_weight", "linear"]
 LARGE = 1 << 19
 #: Rows from which on it is asked for gradients.
 _ROWS = 2
+#: For the gradient of a weight it copies the head gradient, transposed. That takes longer than it saves where these are
+#: so many numbers, and only so few are multiplied by each: for 1024 rows, 200 x 10,000, 2.3 times as long as MKL.
+_COPIED, _FEW_INPUTS = 1 << 20, 512
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -61,7 +64,8 @@ def gradient_of_weight(head_grad: Tensor, rows: Tensor) -> Tensor:
     >>> gradient_of_weight(torch.tensor([[2.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([[6., 8.]])
     """
-    if not _are_large(rows, head_grad.shape[1] * rows.shape[1], least=_ROWS):
+    is_copied_long = rows.shape[1] <= _FEW_INPUTS and head_grad.numel() >= _COPIED
+    if is_copied_long or not _are_large(rows, head_grad.shape[1] * rows.shape[1], least=_ROWS):
         return head_grad.t().mm(rows)
     return _product(head_grad.t(), rows.t(), None)
 

@@ -51,8 +51,8 @@ def suits_maximum(data: Tensor, kernel: Shape, stride: Shape) -> bool:
         # 0.9.
         is_slower = len(kernel) == 2 or (len(kernel) == 1) == is_recorded(data)
         return is_slower and suits(data, kernel, stride)
-    # Torch's notes where each maximum was. It takes 1.1 to 3 times as long for images of up to 64 channels in inference,
-    # and no longer for more channels, for volumes, and where windows overlap.
+    # Torch's notes where each maximum was: that takes 1.1 to 3 times as long in inference, for images of few channels,
+    # but not for volumes, nor where windows overlap.
     return (
         data.dim() == 4
         and data.shape[1] <= 64
