@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ...params import Params
 from ..graph import Application, Entry, Graph
 
-__all__ = ["ACTIVATIONS", "NO_ACTIVATION", "FusedActivation", "Users", "is_kept", "single_users"]
+__all__ = ["NO_ACTIVATION", "FusedActivation", "Users", "activation_after", "is_kept", "single_users"]
 
 
 class FusedActivation(NamedTuple):
@@ -22,7 +22,7 @@ NO_ACTIVATION = FusedActivation("none")
 _ALIKE = {name: FusedActivation(name) for name in ("relu", "sigmoid", "tanh")}
 
 #: By operator, from its parameters to what oneDNN has for it, if anything.
-ACTIVATIONS: Mapping[str, Callable[[Params], FusedActivation | None]] = {
+_ACTIVATIONS: Mapping[str, Callable[[Params], FusedActivation | None]] = {
     "Activation": lambda p: _ALIKE.get(p.act_type),
     "LeakyReLU": lambda p: FusedActivation("leaky_relu", (p.slope,)) if p.act_type == "leaky" else None,
     "clip": lambda p: FusedActivation("hardtanh", (p.a_min, p.a_max)),
@@ -50,6 +50,28 @@ def single_users(graph: Graph) -> Users:
         for i, entry in enumerate(node.inputs)
         if graph.uses[entry] == 1
     }
+
+
+def activation_after(
+    entry: Entry, users: Users, among: Collection[str] | None = None
+) -> tuple[Entry, FusedActivation]:
+    """Return the activation that alone uses a layer's result, and where its own is; the result, and none, if none does.
+
+    Those `among` some count only, by PyTorch's names.
+
+    >>> import rebind as mx
+    >>> graph = mx.sym.tanh(mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc"), name="t").graph
+    >>> layer = next(Entry(node) for node in graph.nodes if node.name == "fc")
+    >>> end, activation = activation_after(layer, single_users(graph))
+    >>> end.name, activation.name
+    ('t_output', 'tanh')
+    """
+    user, _ = users.get(entry, (None, 0))
+    rule = None if user is None else _ACTIVATIONS.get(user.operator.name)
+    found = None if user is None or rule is None else rule(user.params)
+    if user is None or found is None or (among is not None and found.name not in among):
+        return entry, NO_ACTIVATION
+    return Entry(user), found
 
 
 def is_kept(entry: Entry) -> bool:

@@ -17,7 +17,7 @@ from ...params import Params
 from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import ACTIVATIONS, NO_ACTIVATION, FusedActivation, Users, is_kept, single_users
+from .calls import FusedActivation, Users, activation_after, is_kept, single_users
 from .channels_last import CONVOLUTIONS, LAYOUTS, TRANSPOSED
 from .substitution import substitute
 
@@ -110,7 +110,7 @@ def _tiny(node: Application) -> Application:
 
 def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> tuple[Entry, Application]:
     """Return the last entry that one call can compute from a convolution on, and the node that does; note its sum."""
-    end, addend, activation = Entry(node), None, NO_ACTIVATION
+    end, addend = Entry(node), None
     user, position = users.get(end, (None, 0))
     is_sum = user is not None and user.operator.name in _SUMS and Entry(user) not in added
     if user is not None and is_sum and node.operator.name != TRANSPOSED:
@@ -118,12 +118,8 @@ def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> 
         if all(known.get(other) == known.get(end) for known in (facts.shapes, facts.types)):
             end, addend = Entry(user), other
             added.add(end)
-            user, _ = users.get(end, (None, 0))
-    if user is not None and (rule := ACTIVATIONS.get(user.operator.name)) is not None:
-        found = rule(user.params)
-        # After a sum oneDNN has no other in PyTorch.
-        if found is not None and (addend is None or found.name == "relu"):
-            end, activation = Entry(user), found
+    # After a sum oneDNN has no other in PyTorch.
+    end, activation = activation_after(end, users, among=None if addend is None else ("relu",))
     return end, _call(node, facts, addend, activation)
 
 

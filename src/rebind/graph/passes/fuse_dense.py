@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ...ops.nn.inference_dense import FUSED_DENSE, PACK_WEIGHT, can_pack
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import ACTIVATIONS, NO_ACTIVATION, is_kept, single_users
+from .calls import FusedActivation, activation_after, is_kept, single_users
 from .substitution import substitute
 
 __all__ = ["DENSE", "fuse_dense"]
@@ -33,36 +35,34 @@ def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     if not target.only_infers or target.spans_devices or target.device.type != "cpu":
         return graph, facts
     layers = [node for node in graph.nodes if isinstance(node, Application) and _fits(node, facts)]
-    uses: dict[Entry, int] = {}
-    for node in layers:
-        uses[node.inputs[1]] = uses.get(node.inputs[1], 0) + 1
+    uses = Counter(node.inputs[1] for node in layers)
     users = single_users(graph)
+    packed = {  # layers may share a weight
+        weight: Entry(Application(PACK_WEIGHT, f"{weight.name} packed", (weight,), PACK_WEIGHT.parse({})))
+        for weight, count in uses.items()
+        if count == graph.uses[weight]
+    }
     instead: dict[Entry, Entry] = {}
-    packed: dict[Entry, Entry] = {}  # layers may share a weight
     for node in layers:
-        weight = node.inputs[1]
-        if uses[weight] < graph.uses[weight]:
-            continue
-        if weight not in packed:
-            packed[weight] = Entry(
-                Application(PACK_WEIGHT, f"{node.name} packed", (weight,), PACK_WEIGHT.parse({}))
-            )
-        end, activation = Entry(node), NO_ACTIVATION
-        user, _ = users.get(end, (None, 0))
-        if user is not None and (rule := ACTIVATIONS.get(user.operator.name)) is not None:
-            found = rule(user.params)
-            if found is not None:
-                end, activation = Entry(user), found
-        p, (data, _, *bias) = node.params, node.inputs
-        given = FUSED_DENSE.parse({
-            "flatten": p.flatten, "no_bias": p.no_bias, "activation": activation.name, "numbers": activation.numbers,
-        })  # fmt: skip
-        inputs = (data, packed[weight], *bias)
-        instead[end] = Entry(Application(FUSED_DENSE, node.name, inputs, given, {}, node.attributes))
+        data, weight, *bias = node.inputs
+        if weight in packed:
+            end, activation = activation_after(Entry(node), users)
+            instead[end] = Entry(_call(node, (data, packed[weight], *bias), activation))
     if not instead:
         return graph, facts
     graph, replaced = substitute(graph, instead)
     return graph, facts.after(replaced)
+
+
+def _call(node: Application, inputs: tuple[Entry, ...], activation: FusedActivation) -> Application:
+    p = node.params
+    given = {
+        "flatten": p.flatten,
+        "no_bias": p.no_bias,
+        "activation": activation.name,
+        "numbers": activation.numbers,
+    }
+    return Application(FUSED_DENSE, node.name, inputs, FUSED_DENSE.parse(given), {}, node.attributes)
 
 
 def _fits(node: Application, facts: Facts) -> bool:

@@ -25,7 +25,7 @@ from ...ops.quantization.inference_layers import (
 from ...shapes import Shape, is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import ACTIVATIONS, NO_ACTIVATION, FusedActivation, Users, is_kept, single_users
+from .calls import NO_ACTIVATION, FusedActivation, Users, activation_after, is_kept, single_users
 from .level_ranges import known_ends, range_between, range_of
 from .substitution import substitute
 
@@ -142,12 +142,9 @@ def _of_real_numbers(node: Application, users: Users, facts: Facts) -> _Layer | 
         if addend is None:  # a sum of real numbers
             return real
         layer = replace(layer, result=Entry(user), addend=addend)
-        user, _ = users.get(layer.result, (None, 0))
-    if user is not None and (rule := ACTIVATIONS.get(user.operator.name)) is not None:
-        activation = rule(user.params)
-        if activation is not None and activation.name in (("relu",) if layer.addend else INT8_ACTIVATIONS):
-            layer = replace(layer, result=Entry(user), activation=activation)
-            user, _ = users.get(layer.result, (None, 0))
+    end, activation = activation_after(layer.result, users, ("relu",) if layer.addend else INT8_ACTIVATIONS)
+    layer = replace(layer, result=end, activation=activation)
+    user, _ = users.get(layer.result, (None, 0))
     if user is not None and user.operator.name == "_contrib_quantize_v2":
         return _to_levels(layer, user, facts, of_sums=False) or real
     # oneDNN adds in the memory of the result, which real numbers do not fit in.
