@@ -102,8 +102,8 @@ def test_equal_values_get_the_gradient_as_before() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    [Target(training=True, traced=True), Target(training=True, groups=(("a", torch.device("meta")),))],
-    ids=["traced", "groups"],
+    [Target(training=True, groups=(("a", torch.device("meta")),))],
+    ids=["groups"],
 )
 def test_other_targets_are_left_alone(target: Target) -> None:
     graph = NETWORKS["tanh"][0].graph

@@ -25,7 +25,7 @@ pytestmark = [
 
 @dataclass
 class Case:
-    """An operator of inputs, whose first one has its channels last where it has four axes."""
+    """An operator of inputs, whose first one has its channels last where it has four axes or five."""
 
     operator: str
     parameters: dict[str, Any]
@@ -44,9 +44,9 @@ class Case:
         # Whole numbers, so that there are equals.
         found = [torch.randint(-4, 5, shape, generator=random).float() for shape in self.shapes]
         first = found[0]
-        if first.dim() == 4 and self.in_order:
-            count, channels, height, width = first.shape
-            found[0] = first.reshape(count, height, width, channels).movedim(-1, 1)
+        if first.dim() in (4, 5) and self.in_order:
+            count, channels, *spatial = first.shape
+            found[0] = first.reshape(count, *spatial, channels).movedim(-1, 1)
         return found
 
     def results(self, function: Callable[..., Any]) -> list[Tensor]:
@@ -59,7 +59,7 @@ class Case:
 
 
 BACKWARD = {"rebind.convolution_backward.default"}
-POOLS = {"rebind.max_pool2d.default", "rebind.max_pool2d_backward.default"}
+POOLS = {"rebind.max_pool.default", "rebind.max_pool_backward.default"}
 PRODUCTS = {"rebind.linear.default"}
 WINDOWS = {"kernel": (2, 2), "stride": (2, 2), "pool_type": "max"}
 CASES = {
@@ -87,12 +87,27 @@ CASES = {
     "filters of several channels": Case(
         "Convolution", {"kernel": (3, 3), "num_filter": 16}, [(2, 8, 64, 64), (16, 8, 3, 3), (16,)]
     ),
+    "volumes of one channel": Case(
+        "Convolution",
+        {"kernel": (3, 3, 3), "pad": (1, 0, 1), "stride": (1, 2, 1), "num_filter": 16},
+        [(2, 1, 8, 20, 20), (16, 1, 3, 3, 3), (16,)],
+        BACKWARD,
+    ),
     "largest of windows": Case("Pooling", WINDOWS, [(4, 16, 40, 40)], POOLS),
     "of windows that overlap": Case(
         "Pooling",
         {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "pooling_convention": "full", "pool_type": "max"},
         [(4, 16, 39, 40)],
         POOLS,
+    ),
+    "of volumes": Case(
+        "Pooling",
+        {"kernel": (2, 3, 2), "stride": (2, 2, 2), "pad": (0, 1, 1), "pool_type": "max"},
+        [(2, 16, 8, 20, 20)],
+        POOLS,
+    ),
+    "of volumes in the other order": Case(
+        "Pooling", {**WINDOWS, "kernel": (2, 2, 2), "stride": (2, 2, 2)}, [(2, 16, 8, 20, 20)], in_order=False
     ),
     "in the other order": Case("Pooling", WINDOWS, [(4, 16, 40, 40)], in_order=False),
     "of few": Case("Pooling", WINDOWS, [(4, 16, 8, 8)]),

@@ -32,7 +32,7 @@ def pool_first(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     >>> pool_first(net.graph, Facts(), Target())[0].nodes
     (<variable 'x'>, <Pooling 'p'>, <tanh 't'>)
     """
-    if target.traced or target.spans_devices:
+    if target.spans_devices:
         return graph, facts
     instead: dict[Entry, Entry] = {}
     for node in graph.nodes:

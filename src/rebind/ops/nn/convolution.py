@@ -93,7 +93,8 @@ def _convolution(
     if torch.compiler.is_compiling() and _sees_one_channel(data, weight):
         from .opaque.convolution import convolve
 
-        out = convolve(data, weight, bias, stride or (1, 1), pad or (0, 0), dilate or (1, 1), num_group)
+        ones, none = (1,) * len(kernel), (0,) * len(kernel)
+        out = convolve(data, weight, bias, stride or ones, pad or none, dilate or ones, num_group)
     else:
         out = _CONVOLUTIONS[len(kernel)](data, weight, bias, stride or 1, pad or 0, dilate or 1, num_group)
     return to_channels_last(out) if last else out
@@ -102,7 +103,7 @@ def _convolution(
 def _sees_one_channel(data: Tensor, weight: Tensor) -> bool:
     """Whether filters have one channel, and images, many numbers, have theirs last in memory, in training."""
     return (
-        weight.dim() == 4
+        weight.dim() in (4, 5)
         and weight.shape[1] == 1
         and data.is_cpu
         and data.stride(1) == 1

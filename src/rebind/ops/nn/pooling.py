@@ -208,10 +208,10 @@ def _windows(
 def _largest_compiled(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
     """Return maxima, by PyTorch's kernels where they are quicker than what a compiler makes of them."""
     axes, recorded = len(kernel), is_recorded(data)
-    if axes == 2 and recorded and data.stride(1) == 1 and data.numel() >= MANY:
-        from .opaque.pooling import largest_2d
+    if axes > 1 and recorded and data.stride(1) == 1 and data.numel() >= MANY:
+        from .opaque import pooling
 
-        return largest_2d(data, kernel, stride, pad, ceil)
+        return pooling.largest(data, kernel, stride, pad, ceil)
     if axes == 1 and not recorded:
         from .opaque.pooling import largest_1d
 

@@ -1,4 +1,4 @@
-"""The gradients of convolutions whose filters see one channel, for images with their channels last.
+"""The gradients of convolutions whose filters see one channel, for images and volumes with their channels last.
 
 The order in memory of such a filter's gradient can be read either way. The compiler reads the order of the images from
 it, reads the wrong one, and turns them and what is computed of them.
@@ -21,7 +21,7 @@ __all__ = ["convolve"]
 def convolve(
     data: Tensor, weight: Tensor, bias: Tensor | None, stride: Shape, pad: Shape, dilate: Shape, groups: int
 ) -> Tensor:
-    """Return the convolution of images, whose gradients are one call.
+    """Return the convolution of images or volumes, whose gradients are one call.
 
     >>> image, filters = torch.ones(1, 1, 2, 2, requires_grad=True), torch.ones(1, 1, 2, 2)
     >>> out = convolve(image, filters, None, (1, 1), (0, 0), (1, 1), 1)
@@ -38,7 +38,8 @@ class _Convolution(torch.autograd.Function):
         ctx.save_for_backward(data, weight)
         ctx.settings = settings
         stride, pad, dilate, groups = settings
-        return torch.conv2d(data, weight, bias, stride, pad, dilate, groups)
+        convolution = torch.conv2d if data.dim() == 4 else torch.conv3d
+        return convolution(data, weight, bias, stride, pad, dilate, groups)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
@@ -61,8 +62,8 @@ def _backward(
     grad: Tensor, data: Tensor, weight: Tensor, stride: list[int], pad: list[int], dilate: list[int], groups: int,
     wanted: list[bool],
 ) -> list[Tensor]:  # fmt: skip
-    images = channels_last(grad), channels_last(data)
+    images, none = (channels_last(grad), channels_last(data)), [0] * len(pad)
     found = _convolution_backward(
-        *images, weight, [weight.shape[0]], stride, pad, dilate, False, [0, 0], groups, wanted
+        *images, weight, [weight.shape[0]], stride, pad, dilate, False, none, groups, wanted
     )
     return [each for each in found if each is not None]

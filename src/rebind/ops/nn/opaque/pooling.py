@@ -1,4 +1,4 @@
-"""Max pooling: PyTorch's kernels for images with their channels last, and for one axis.
+"""Max pooling: PyTorch's kernels for images and volumes with their channels last, and for one axis.
 
 The compiler's own gradient of a maximum scatters numbers one by one, in the other order of memory: with PyTorch's, and
 what is around it, it takes 0.5 to 0.9 of the time. Windows along one axis the compiler goes through one by one: 0.1.
@@ -14,18 +14,18 @@ from torch import Tensor
 from ....shapes import Shape
 from .declaring import opaque
 
-__all__ = ["largest_1d", "largest_2d"]
+__all__ = ["largest", "largest_1d"]
 
 
-def largest_2d(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
-    """Return the maximum of each window of images; the first of equals takes the gradient.
+def largest(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
+    """Return the maximum of each window of images or volumes; the first of equals takes the gradient.
 
     >>> data = torch.tensor([[[[1.0, 3.0], [2.0, 0.0]]]])
-    >>> largest_2d(data, (1, 2), (1, 2), (0, 0), False)
+    >>> largest(data, (1, 2), (1, 2), (0, 0), False)
     tensor([[[[3.],
               [2.]]]])
     """
-    found: Tensor = _Largest2d.apply(data, kernel, stride, pad, ceil)
+    found: Tensor = _Largest.apply(data, kernel, stride, pad, ceil)
     return found
 
 
@@ -39,10 +39,10 @@ def largest_1d(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: boo
     return found
 
 
-class _Largest2d(torch.autograd.Function):
+class _Largest(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, data: Tensor, *windows: Any) -> Tensor:
-        out, indices = torch.ops.rebind.max_pool2d(data, *windows)
+        out, indices = torch.ops.rebind.max_pool(data, *windows)
         ctx.save_for_backward(data, indices)
         ctx.windows = windows
         return cast(Tensor, out)
@@ -50,33 +50,35 @@ class _Largest2d(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         data, indices = ctx.saved_tensors
-        return (
-            torch.ops.rebind.max_pool2d_backward(grad, data, *ctx.windows, indices),
-            None,
-            None,
-            None,
-            None,
-        )
+        found = torch.ops.rebind.max_pool_backward(grad, data, *ctx.windows, indices)
+        return found, None, None, None, None
 
 
-# Below the functions for users, which take 10 µs more to find out what they were given.
-_max_pool2d_with_indices: Any = torch._C._nn.max_pool2d_with_indices
-_max_pool2d_with_indices_backward: Any = torch.ops.aten.max_pool2d_with_indices_backward.default
+# Below the functions for users, which take 10 µs more to find out what they were given. By the number of axes.
+_FORWARD: dict[int, Any] = {
+    2: torch._C._nn.max_pool2d_with_indices,
+    3: torch.ops.aten.max_pool3d_with_indices.default,
+}
+_BACKWARD: dict[int, Any] = {
+    2: torch.ops.aten.max_pool2d_with_indices_backward.default,
+    3: torch.ops.aten.max_pool3d_with_indices_backward.default,
+}
 
 
 _WINDOWS = "int[] kernel, int[] stride, int[] pad, bool ceil"
 
 
-@opaque(f"max_pool2d(Tensor data, {_WINDOWS}) -> (Tensor, Tensor)")
-def _max_pool2d(
+@opaque(f"max_pool(Tensor data, {_WINDOWS}) -> (Tensor, Tensor)")
+def _max_pool(
     data: Tensor, kernel: list[int], stride: list[int], pad: list[int], ceil: bool
 ) -> tuple[Tensor, Tensor]:
-    found: tuple[Tensor, Tensor] = _max_pool2d_with_indices(data, kernel, stride, pad, (1, 1), ceil)
+    axes = len(kernel)
+    found: tuple[Tensor, Tensor] = _FORWARD[axes](data, kernel, stride, pad, (1,) * axes, ceil)
     return found
 
 
-@opaque(f"max_pool2d_backward(Tensor grad, Tensor data, {_WINDOWS}, Tensor indices) -> Tensor")
-def _max_pool2d_backward(
+@opaque(f"max_pool_backward(Tensor grad, Tensor data, {_WINDOWS}, Tensor indices) -> Tensor")
+def _max_pool_backward(
     grad: Tensor,
     data: Tensor,
     kernel: list[int],
@@ -85,7 +87,8 @@ def _max_pool2d_backward(
     ceil: bool,
     indices: Tensor,
 ) -> Tensor:
-    found: Tensor = _max_pool2d_with_indices_backward(grad, data, kernel, stride, pad, (1, 1), ceil, indices)
+    axes = len(kernel)
+    found: Tensor = _BACKWARD[axes](grad, data, kernel, stride, pad, (1,) * axes, ceil, indices)
     return found
 
 
