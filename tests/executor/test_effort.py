@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.executor.effort import has_small_results, is_small, multiply_adds
+from rebind.executor.effort import are_small, bytes_of_results, is_small, multiply_adds
 from rebind.graph import Facts, infer_shapes, infer_types
 
 X = mx.sym.var("x")
@@ -99,7 +99,7 @@ def test_a_small_graph_is_computed_by_one_thread(units, in_training, in_inferenc
 def test_a_graph_without_known_shapes_is_not_small():
     effort = multiply_adds(mx.sym.tanh(X).graph, Facts())
     assert effort is None and not is_small(effort)
-    assert not has_small_results(mx.sym.tanh(X).graph, Facts())
+    assert not are_small(bytes_of_results(mx.sym.tanh(X).graph, Facts()))
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_a_graph_without_known_shapes_is_not_small():
 def test_small_results_take_8_megabytes_together(symbol, rows, dtype, expected):
     graph = symbol.graph
     facts = Facts.of(infer_shapes(graph, {"x": (rows, 1024)}), infer_types(graph, {"x": dtype}))
-    assert has_small_results(graph, facts) == expected
+    assert are_small(bytes_of_results(graph, facts)) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,13 @@ def network() -> Any:
     hidden = S.FullyConnected(images, num_hidden=5, name="fc")
     both = S.tanh(hidden + S.broadcast_mul(S.var("x"), S.var("y")))
     return S.Group([S.MakeLoss(both), S.BlockGrad(S.var("unused"))])
+
+
+@pytest.fixture(autouse=True)
+def many_results(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The networks are small, and stand for those whose results take more memory than the gradients."""
+    if request.node.name != "test_those_of_networks_with_few_results_are_replaced":
+        monkeypatch.setattr("rebind.executor.plans.bytes_of_results", lambda graph, facts: math.inf)
 
 
 SHAPES = {"images": (4, 2, 6, 6), "x": (4, 5), "y": (4, 1), "unused": (2,)}
@@ -101,6 +109,14 @@ def test_they_stay() -> None:
         exe.backward()
         assert places(exe) == before
     assert exe.grad_dict["fc_weight"].asnumpy().min() == exe.grad_dict["fc_weight"].asnumpy().max() == 3.0
+
+
+def test_those_of_networks_with_few_results_are_replaced() -> None:
+    net = S.MakeLoss(S.FullyConnected(S.var("data"), num_hidden=2**20, no_bias=True, name="fc"))
+    for rows, stays in ((1, False), (2, True)):
+        # Results of the layer and of the loss, 4 MiB for each row and each; gradients of 16.
+        exe = net.simple_bind(mx.cpu(), {"fc_weight": "write"}, data=(rows, 4))
+        assert bool(exe._arrays.staying) == stays
 
 
 def test_those_of_small_networks_are_replaced() -> None:

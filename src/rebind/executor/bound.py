@@ -31,7 +31,7 @@ from ..shapes import Shape
 from .arguments import GradReq
 from .backward import apart
 from .slot import Slot
-from .staying import are_large, staying_gradients
+from .staying import are_large
 
 __all__ = ["BoundArrays"]
 
@@ -227,9 +227,12 @@ class BoundArrays:
             if slot.grad is None and slot.bound_grad is not None and slot.request == "write"
         ]
         self.has_large_gradients = are_large(self.wanted)
-        stay = staying_gradients(self.wanted, self.present.values())
+        self.let_stay(set())
+
+    def let_stay(self, slots: Collection[int]) -> None:
+        """Let the gradients of slots, given by their `id`, stay where they are, and no others."""
         for slot in self.wanted:
-            slot.decide(stays=id(slot) in stay)
+            slot.decide(stays=id(slot) in slots)
         self.staying = [slot for slot in self.wanted if slot.stays]
 
     def take_gradients(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from ..graph import Entry, Facts, Graph
 from ..shapes import is_known, size
 
-__all__ = ["has_small_results", "is_small", "multiply_adds"]
+__all__ = ["are_small", "bytes_of_results", "is_small", "multiply_adds"]
 
 #: Multiply-adds of a forward run up to which one thread computes it, with backward and by itself. Measured with two on
 #: networks of fully connected layers: training took as long with one thread (3 million), 1.1 (7), 1.2 (10 to 45) and
@@ -60,14 +62,14 @@ def is_small(effort: int | None, inference: bool = False) -> bool:
     return effort is not None and effort <= (_SMALL_INFERENCE if inference else _SMALL)
 
 
-def has_small_results(graph: Graph, facts: Facts) -> bool:
-    """Whether the results of all operators take little memory together.
+def bytes_of_results(graph: Graph, facts: Facts) -> float:
+    """Return how much memory the results of all operators take together; infinity where a shape is not known.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_shapes
     >>> graph = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=1000).graph
-    >>> [has_small_results(graph, Facts.of(infer_shapes(graph, {"x": (n, 10)}))) for n in (100, 10000)]
-    [True, False]
+    >>> bytes_of_results(graph, Facts.of(infer_shapes(graph, {"x": (100, 10)})))
+    400000
     """
     total = 0
     for node in graph.nodes:
@@ -76,6 +78,15 @@ def has_small_results(graph: Graph, facts: Facts) -> bool:
         for i in range(len(node.output_names)):
             shape = facts.shapes.get(Entry(node, i))
             if shape is None or not is_known(shape):
-                return False
+                return math.inf
             total += size(shape) * facts.types.get(Entry(node, i), torch.float32).itemsize
-    return total <= _SMALL_RESULTS
+    return total
+
+
+def are_small(results: float) -> bool:
+    """Whether results of so many bytes, of all operators, take little memory together.
+
+    >>> are_small(2**20), are_small(2**30)
+    (True, False)
+    """
+    return results <= _SMALL_RESULTS

@@ -16,7 +16,7 @@ from ..graph.passes import backend_named, uses_shapes
 from ..threads import OneThread
 from .compiling import obstacle
 from .control_flow import Kernels
-from .effort import has_small_results, is_small, multiply_adds
+from .effort import are_small, bytes_of_results, is_small, multiply_adds
 from .lower import Plan, lower
 from .recompute import has_marks
 
@@ -215,9 +215,14 @@ class Plans:
         return is_small(effort), is_small(effort, inference=True)
 
     @functools.cached_property
+    def bytes_of_results(self) -> float:
+        """How much memory the results of the graph's operators take together; infinity where that is not known."""
+        return bytes_of_results(self.graph, self.facts)
+
+    @property
     def has_small_results(self) -> bool:
-        """Whether the results of the graph's operators take little memory together."""
-        return has_small_results(self.graph, self.facts)
+        """Whether that is little."""
+        return are_small(self.bytes_of_results)
 
     @property
     def has_watched(self) -> bool:

@@ -10,6 +10,7 @@ from torch import Tensor
 from ..ndarray import NDArray
 from ..ndarray.deferred import held_tensor, memory_of
 from ..ndarray.order import have_one_order, note_order, reorder
+from ..ops.nn.memory_order import FORMATS
 from .arguments import GradReq
 
 __all__ = ["Slot"]
@@ -40,7 +41,7 @@ class Slot:
         """
         # A gradient that is added to lies in the order of its axes.
         written = self.grad is not None and self.request == "write"
-        self.reorders = written and self.array is not None and self.array.ndim == 4
+        self.reorders = written and self.array is not None and self.array.ndim in FORMATS
         self.stays = written and stays
 
     def tensor(self, channels_last: bool = False) -> Tensor:
