@@ -126,7 +126,8 @@ class Executor(ReadyRuns):
         self._graph = sym.graph
         self._arrays = arrays
         self._device = arrays.device
-        only_infers = not arrays.wanted
+        # Of arguments that are not there yet it is not known.
+        only_infers = not (arrays.wanted or arrays.missing)
         self._plans = Plans(sym.graph, arrays.device, groups, sym.backend, sym.recompute, only_infers)
         # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None

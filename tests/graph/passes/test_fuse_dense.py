@@ -236,3 +236,11 @@ def test_what_is_not_a_number() -> None:
     exe = bound(NETWORKS["relu"])
     exe.arg_dict["x"][0, 0] = np.nan
     assert not exe.forward()[0].asnumpy()[0].any()
+
+
+def test_arguments_that_come_later_may_get_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = packings(monkeypatch)
+    args = {name: mx.nd.ones(shape) for name, shape in (("a_weight", (6, 4)), ("a_bias", (6,)))}
+    exe = mx.executor.Executor(dense(), mx.cpu(), args, None, "write", {})
+    exe.forward(x=mx.nd.ones(ROWS))
+    assert not found and exe.grad_dict["a_weight"] is not None
