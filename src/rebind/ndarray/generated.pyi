@@ -3364,11 +3364,11 @@ def _channels_last(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Images with their channels last in memory; the order of the axes stays.
+    """Images, or volumes, with their channels last in memory; the order of the axes stays.
 
     Shapes
     ------
-    data, out : (N, C, H, W)
+    data, out : (N, C, H, W) or (N, C, D, H, W)
     """
 
 def LayerNorm(

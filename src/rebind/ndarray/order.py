@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+import torch
 from torch import Tensor
 
 from ..ops.nn.memory_order import FORMATS
@@ -85,7 +86,10 @@ def reorder(storage: Storage) -> bool:
     [True, False]
     """
     tensor = memory_of(storage)
-    if tensor is None or (channels_last := FORMATS.get(tensor.dim())) is None:
+    if tensor is None:
+        return False
+    channels_last: torch.memory_format | None = FORMATS.get(tensor.dim())
+    if channels_last is None:
         return False
     if type(storage) is DenseStorage and not storage.shared and not tensor.requires_grad:
         storage.tensor = tensor = tensor.contiguous(memory_format=channels_last)

@@ -3647,11 +3647,11 @@ def _channels_last(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """Images with their channels last in memory; the order of the axes stays.
+    """Images, or volumes, with their channels last in memory; the order of the axes stays.
 
     Shapes
     ------
-    data, out : (N, C, H, W)
+    data, out : (N, C, H, W) or (N, C, D, H, W)
     """
 
 def LayerNorm(
