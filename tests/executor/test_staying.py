@@ -12,6 +12,7 @@ import torch
 import rebind as mx
 from rebind.errors import StateError
 from rebind.executor import staying
+from rebind.executor.effort import bytes_of_results
 from rebind.ndarray.order import memory_of
 
 S = mx.sym
@@ -28,10 +29,9 @@ def network() -> Any:
 
 
 @pytest.fixture(autouse=True)
-def many_results(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def many_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """The networks are small, and stand for those whose results take more memory than the gradients."""
-    if request.node.name != "test_those_of_networks_with_few_results_are_replaced":
-        monkeypatch.setattr("rebind.executor.plans.bytes_of_results", lambda graph, facts: math.inf)
+    monkeypatch.setattr("rebind.executor.plans.bytes_of_results", lambda graph, facts: math.inf)
 
 
 SHAPES = {"images": (4, 2, 6, 6), "x": (4, 5), "y": (4, 1), "unused": (2,)}
@@ -111,7 +111,8 @@ def test_they_stay() -> None:
     assert exe.grad_dict["fc_weight"].asnumpy().min() == exe.grad_dict["fc_weight"].asnumpy().max() == 3.0
 
 
-def test_those_of_networks_with_few_results_are_replaced() -> None:
+def test_those_of_networks_with_few_results_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rebind.executor.plans.bytes_of_results", bytes_of_results)
     net = S.MakeLoss(S.FullyConnected(S.var("data"), num_hidden=2**20, no_bias=True, name="fc"))
     for rows, stays in ((1, False), (2, True)):
         # Results of the layer and of the loss, 4 MiB for each row and each; gradients of 16.

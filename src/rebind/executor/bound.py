@@ -31,7 +31,7 @@ from ..shapes import Shape
 from .arguments import GradReq
 from .backward import apart
 from .slot import Slot
-from .staying import are_large
+from .staying import are_large, staying_gradients
 
 __all__ = ["BoundArrays"]
 
@@ -227,12 +227,13 @@ class BoundArrays:
             if slot.grad is None and slot.bound_grad is not None and slot.request == "write"
         ]
         self.has_large_gradients = are_large(self.wanted)
-        self.let_stay(set())
+        self.decide_what_stays(results=0)
 
-    def let_stay(self, slots: Collection[int]) -> None:
-        """Let the gradients of slots, given by their `id`, stay where they are, and no others."""
+    def decide_what_stays(self, results: float) -> None:
+        """Decide which gradients stay where they are, in a network whose results take so many bytes together."""
+        stay = staying_gradients(self.wanted, self.present.values(), results)
         for slot in self.wanted:
-            slot.decide(stays=id(slot) in slots)
+            slot.decide(stays=id(slot) in stay)
         self.staying = [slot for slot in self.wanted if slot.stays]
 
     def take_gradients(

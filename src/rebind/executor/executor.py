@@ -25,7 +25,7 @@ from .outputs import OutputHandles, detached
 from .plans import Plans
 from .ready_runs import ReadyRuns
 from .reshape import reshaped
-from .staying import apart_from, staying_gradients
+from .staying import apart_from
 from .watch import Watch
 
 __all__ = ["Executor", "GraphHolder"]
@@ -189,9 +189,7 @@ class Executor(ReadyRuns):
     def _make_outputs(self) -> None:
         self._plans.facts = self._arrays.infer()
         if self._arrays.has_large_gradients:
-            arrays = self._arrays.present.values()
-            stay = staying_gradients(self._arrays.wanted, arrays, self._plans.bytes_of_results)
-            self._arrays.let_stay(stay)
+            self._arrays.decide_what_stays(self._plans.bytes_of_results)
         self._handles = OutputHandles(self._graph.outputs, self._plans.facts, self._device)
 
     def _run_inference(self) -> tuple[list[Tensor], Pass]:

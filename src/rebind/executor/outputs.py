@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from ..device import Device
 from ..graph import Entry, Facts
 from ..ndarray import NDArray
+from ..shapes import size
 
 __all__ = ["OutputHandles", "detached", "shares_memory"]
 
@@ -52,6 +53,7 @@ class OutputHandles:
         self._device = device
         self._handles = [self._new(i) for i in range(len(self._kinds))]
         self._released: tuple[weakref.ref[NDArray], ...] = ()
+        self._are_large = sum(size(shape) for shape, _ in self._kinds) >= _MANY
 
     def _new(self, i: int) -> NDArray:
         shape, dtype = self._kinds[i]
@@ -62,9 +64,13 @@ class OutputHandles:
     def arrays(self) -> list[NDArray]:
         # The handle that a caller still holds goes on showing; one that nobody holds was freed.
         """The handles; after `release` those that are still referenced, and new ones of zeros for the others."""
+        return self._taken_up(self._new)
+
+    def _taken_up(self, new: Callable[[int], NDArray]) -> list[NDArray]:
+        """Return the handles, with new ones for those that were released and freed."""
         if self._released:
             held = [handle() for handle in self._released]
-            self._handles = [self._new(i) if handle is None else handle for i, handle in enumerate(held)]
+            self._handles = [new(i) if handle is None else handle for i, handle in enumerate(held)]
             self._released = ()
         return self._handles
 
@@ -78,16 +84,10 @@ class OutputHandles:
         >>> taken.item()
         5.0
         """
-        if self._released:
-            held = [handle() for handle in self._released]
-            self._handles = [
-                NDArray(value, self._device) if handle is None else handle
-                for handle, value in zip(held, values, strict=True)
-            ]
-            self._released = ()
-        for handle, value in zip(self._handles, values, strict=True):
+        arrays = self._taken_up(lambda i: NDArray(values[i], self._device))
+        for handle, value in zip(arrays, values, strict=True):
             handle.exchange(value)
-        return self._handles
+        return arrays
 
     def release_large(self) -> None:
         """Release the handles before a run if their memory counts, so that the run need not have it beside its own.
@@ -98,8 +98,7 @@ class OutputHandles:
         >>> handles = OutputHandles(mx.sym.var("x").graph.outputs, Facts(), mx.cpu())
         >>> handles.release_large()
         """
-        counts = sum([handle.size for handle in self._handles]) >= _MANY
-        if counts and not any([handle.storage.shared for handle in self._handles]):
+        if self._are_large and not any([handle.storage.shared for handle in self._handles]):
             self.release()
 
     def release(self) -> None:

@@ -101,10 +101,13 @@ def test_equal_values_get_the_gradient_as_before() -> None:
 
 
 @pytest.mark.parametrize(
-    "target",
-    [Target(training=True, groups=(("a", torch.device("meta")),))],
-    ids=["groups"],
+    ("target", "is_changed"),
+    [
+        (Target(training=True, traced=True), True),
+        (Target(training=True, groups=(("a", torch.device("meta")),)), False),
+    ],
+    ids=["traced", "groups"],
 )
-def test_other_targets_are_left_alone(target: Target) -> None:
+def test_other_targets(target: Target, is_changed: bool) -> None:
     graph = NETWORKS["tanh"][0].graph
-    assert pool_first(graph, Facts(), target)[0] is graph
+    assert (pool_first(graph, Facts(), target)[0] is not graph) == is_changed

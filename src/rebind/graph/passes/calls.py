@@ -17,6 +17,15 @@ class FusedActivation(NamedTuple):
     name: str  # PyTorch's
     numbers: tuple[float, ...] = ()
 
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Those of a layer that takes it over.
+
+        >>> FusedActivation("leaky_relu", (0.1,)).parameters
+        {'activation': 'leaky_relu', 'numbers': (0.1,)}
+        """
+        return {"activation": self.name, "numbers": self.numbers}
+
 
 NO_ACTIVATION = FusedActivation("none")
 _ALIKE = {name: FusedActivation(name) for name in ("relu", "sigmoid", "tanh")}

@@ -137,12 +137,6 @@ def _call(node: Application, facts: Facts, addend: Entry | None, activation: Fus
                 shape[2:], p.kernel, p.stride, p.dilate, p.target_shape
             )
     packed = Application(pack, f"{node.name} packed", (weight,), pack.parse({**where, "data_shape": shape}))
-    given = {
-        **where,
-        **further,
-        "no_bias": not bias,
-        "activation": activation.name,
-        "numbers": activation.numbers,
-    }
+    given = {**where, **further, "no_bias": not bias, **activation.parameters}
     inputs = (data, Entry(packed), *bias, *([] if addend is None else [addend]))
     return Application(op, node.name, inputs, op.parse(given), {}, node.attributes)

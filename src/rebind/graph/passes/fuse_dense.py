@@ -56,12 +56,7 @@ def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
 
 def _call(node: Application, inputs: tuple[Entry, ...], activation: FusedActivation) -> Application:
     p = node.params
-    given = {
-        "flatten": p.flatten,
-        "no_bias": p.no_bias,
-        "activation": activation.name,
-        "numbers": activation.numbers,
-    }
+    given = {"flatten": p.flatten, "no_bias": p.no_bias, **activation.parameters}
     return Application(FUSED_DENSE, node.name, inputs, FUSED_DENSE.parse(given), {}, node.attributes)
 
 

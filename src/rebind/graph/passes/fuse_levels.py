@@ -257,6 +257,5 @@ def _common(layer: _Layer) -> dict[str, object]:
         "data_unit": layer.data.unit,
         "out_unit": layer.unit,
         "out_type": layer.dtype,
-        "activation": layer.activation.name,
-        "numbers": layer.activation.numbers,
+        **layer.activation.parameters,
     }

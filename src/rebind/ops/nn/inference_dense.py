@@ -13,6 +13,7 @@ from torch import Tensor
 
 from .._onednn import onednn_computes, onednn_has
 from ..spec import Kernels, Operator, read_signature
+from .large_products import onednn_linear
 from .linear import as_rows, fully_connected
 
 __all__ = ["FUSED_DENSE", "PACK_WEIGHT", "can_pack"]
@@ -76,13 +77,7 @@ def _fused_dense(
     """
     if _is_packed(weight):
         rows = as_rows(data) if flatten else data
-        if torch.compiler.is_compiling():
-            from .opaque import products
-
-            return products.linear(rows, weight, bias, activation, numbers)
-        run: Any = torch.ops.mkldnn._linear_pointwise
-        found: Tensor = run(rows, weight, bias, activation, list(numbers), "")
-        return found
+        return onednn_linear(rows, weight, bias, activation, numbers)
     out = fully_connected(data, weight, bias, num_hidden=weight.shape[0], flatten=flatten)
     return out if activation == "none" else _ACTIVATIONS[activation](out, *numbers)
 

@@ -8,6 +8,7 @@ gradients of a dense layer take 0.4 to 0.7 of the time for 4 to 16 rows, and 0.7
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 from ...grad_mode import is_recorded
 from .._onednn import onednn_has
 
-__all__ = ["LARGE", "gradient_of_rows", "gradient_of_weight", "linear"]
+__all__ = ["LARGE", "gradient_of_rows", "gradient_of_weight", "linear", "onednn_linear"]
 
 #: Weights from which on oneDNN is asked. Small layers, whose calls are what takes time, look at that themselves.
 LARGE = 1 << 19
@@ -98,12 +99,25 @@ def _is_there() -> bool:
 def _linear(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     # oneDNN knows no arrays that repeat a number.
     rows, weight = (each.contiguous() if 0 in each.stride() else each for each in (rows, weight))
+    return onednn_linear(rows, weight, bias)
+
+
+def onednn_linear(
+    rows: Tensor, weight: Tensor, bias: Tensor | None, activation: str = "none", numbers: Sequence[float] = ()
+) -> Tensor:
+    """Return ``rows @ weight.T + bias``, and of that an activation, in one call of oneDNN; no gradient is recorded.
+
+    `activation` and its `numbers` are by PyTorch's names: ``'leaky_relu'``, ``(0.1,)``. The weight may be packed.
+
+    >>> onednn_linear(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, -4.0]]), None, "relu")
+    tensor([[0.]])
+    """
     if torch.compiler.is_compiling():
         from .opaque import products
 
-        return products.linear(rows, weight, bias)
+        return products.linear(rows, weight, bias, activation, numbers)
     run: Any = torch.ops.mkldnn._linear_pointwise
-    found: Tensor = run(rows, weight, bias, "none", [], "")
+    found: Tensor = run(rows, weight, bias, activation, numbers, "")
     return found
 
 

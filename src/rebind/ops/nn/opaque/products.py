@@ -20,17 +20,11 @@ PRESENT = onednn_has(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def linear(
-    rows: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    activation: str = "none",
-    numbers: Sequence[float] = (),
+    rows: Tensor, weight: Tensor, bias: Tensor | None, activation: str, numbers: Sequence[float]
 ) -> Tensor:
-    """Return ``rows @ weight.T + bias``, and of that an activation, by PyTorch's name; no gradient is recorded.
+    """Return what `large_products.onednn_linear` does.
 
-    The weight may be packed.
-
-    >>> linear(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]), torch.tensor([1.0]))
+    >>> linear(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]), torch.tensor([1.0]), "none", ())
     tensor([[12.]])
     """
     found: Tensor = torch.ops.rebind.linear(rows, weight, bias, activation, numbers)
