@@ -180,7 +180,7 @@ class Connection:
         # Each side asks for an HMAC of random bytes, so that neither can be a stranger.
         challenges = [deliver_challenge, answer_challenge]
         for challenge in challenges if begins else reversed(challenges):
-            challenge(_Frames(self), secret.encode())  # type: ignore[arg-type]  # it has the two methods that are used
+            challenge(_Frames(self._socket), secret.encode())  # type: ignore[arg-type]  # it has the two methods that are used
 
     def send(self, message: Message) -> None:
         """Send a message."""
@@ -207,21 +207,21 @@ class Connection:
         """
         prefix = bytearray(_LENGTH.size)
         self._socket.settimeout(None if patient else self._timeout)
-        self._receive_into(memoryview(prefix)[:1])
+        _receive_into(self._socket, memoryview(prefix)[:1])
         self._socket.settimeout(self._timeout)
-        self._receive_into(memoryview(prefix)[1:])
+        _receive_into(self._socket, memoryview(prefix)[1:])
         (length,) = _LENGTH.unpack(prefix)
         if length > _LONGEST_HEADER:
             raise ConnectionError(f"a header has {length} bytes")
         content = bytearray(length)
-        self._receive_into(memoryview(content))
+        _receive_into(self._socket, memoryview(content))
         header, kinds = json.loads(content)
         return header, [(name, shape) for name, shape in kinds]
 
     def receive_arrays(self, arrays: Sequence[Tensor]) -> None:
         """Receive the arrays of a message into memory of their types and sizes."""
         for each in arrays:
-            self._receive_into(_bytes_of(each))
+            _receive_into(self._socket, _bytes_of(each))
 
     def close(self) -> None:
         """Close the connection; who waits at either end gets an error."""
@@ -229,34 +229,35 @@ class Connection:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _receive_into(self, target: memoryview) -> None:
-        done = 0
-        while done < len(target):
-            count = self._socket.recv_into(target[done:])
-            if not count:
-                raise ConnectionError("the other side has closed the connection")
-            done += count
+
+def _receive_into(source: socket.socket, target: memoryview) -> None:
+    done = 0
+    while done < len(target):
+        count = source.recv_into(target[done:])
+        if not count:
+            raise ConnectionError("the other side has closed the connection")
+        done += count
 
 
 class _Frames:
     """What the challenge of `multiprocessing.connection` needs of a connection."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
 
     def send_bytes(self, content: bytes) -> None:
         """Send a few bytes."""
-        self._connection._socket.sendall(_LENGTH.pack(len(content)) + content)
+        self._socket.sendall(_LENGTH.pack(len(content)) + content)
 
     def recv_bytes(self, maxlength: int) -> bytes:
         """Return the next bytes, `maxlength` at most."""
         prefix = bytearray(_LENGTH.size)
-        self._connection._receive_into(memoryview(prefix))
+        _receive_into(self._socket, memoryview(prefix))
         (length,) = _LENGTH.unpack(prefix)
         if length > maxlength:
             raise ConnectionError(f"a challenge has {length} bytes")
         content = bytearray(length)
-        self._connection._receive_into(memoryview(content))
+        _receive_into(self._socket, memoryview(content))
         return bytes(content)
 
 

@@ -242,6 +242,14 @@ NETWORKS = {
     "statistics-shown": Network(
         norm(conv(X, "a"), "n", output_mean_var=True), f"{CONV} BatchNorm {ORDER} {ORDER} {ORDER}", PACK
     ),
+    # What oneDNN computes wrongly, or not at all.
+    "one-window": Network(
+        conv(X, "a", kernel=(3, 8), stride=(1, 8), pad=(0, 0)), "Convolution", shape=(2, 1, 9, 8)
+    ),
+    "groups-sum-float32": Network(mx.sym.relu(conv(X, "a", num_group=2) + X), f"{CONV} {ORDER}", PACK),
+    "mixed-groups-sum": Network(
+        mx.sym.relu(conv(X, "a", num_group=2) + X), f"{CONV} elemwise_add relu {ORDER}", PACK, dtype="bfloat16"
+    ),
     "computed-weight": Network(conv(X, "a", weight=mx.sym.var("w") * 2), "_mul_scalar Convolution"),
     # Transposed ones, which have no sum.
     "transposed": Network(deconv(), f"{TRANSPOSED} {ORDER}", PACK_TRANSPOSED),

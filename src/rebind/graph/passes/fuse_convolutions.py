@@ -13,8 +13,9 @@ from ...ops.nn.inference_layers import (
     TINY_CONVOLUTION,
     can_fuse,
 )
+from ...ops.nn.misread_windows import misread_axes
 from ...params import Params
-from ...shapes import is_known
+from ...shapes import Shape, is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import FusedActivation, Users, activation_after, is_kept, single_users
@@ -81,6 +82,16 @@ def _fits(node: Application, facts: Facts) -> bool:
         and shape is not None
         and is_known(shape)
         and all(is_kept(entry) for entry in weights)
+        and not _is_misread(node, shape, dtype)
+    )
+
+
+def _is_misread(node: Application, shape: Shape, dtype: torch.dtype | None) -> bool:
+    p = node.params
+    return (
+        node.operator.name != TRANSPOSED
+        and dtype is not None
+        and bool(misread_axes(shape, dtype, p.kernel, p.stride, p.pad, p.dilate))
     )
 
 
@@ -113,7 +124,7 @@ def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> 
     end, addend = Entry(node), None
     user, position = users.get(end, (None, 0))
     is_sum = user is not None and user.operator.name in _SUMS and Entry(user) not in added
-    if user is not None and is_sum and node.operator.name != TRANSPOSED:
+    if user is not None and is_sum and _can_add(node, facts):
         other = user.inputs[1 - position]
         if all(known.get(other) == known.get(end) for known in (facts.shapes, facts.types)):
             end, addend = Entry(user), other
@@ -121,6 +132,12 @@ def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> 
     # After a sum oneDNN has no other in PyTorch.
     end, activation = activation_after(end, users, among=None if addend is None else ("relu",))
     return end, _call(node, facts, addend, activation)
+
+
+def _can_add(node: Application, facts: Facts) -> bool:
+    # Those of groups in bfloat16 PyTorch adds, and rectifies, by a kernel that has no such type.
+    in_one_kernel = node.params.num_group == 1 or facts.types.get(Entry(node)) is torch.float32
+    return node.operator.name != TRANSPOSED and in_one_kernel
 
 
 def _call(node: Application, facts: Facts, addend: Entry | None, activation: FusedActivation) -> Application:

@@ -51,13 +51,18 @@ class Buffers:
         weakref.finalize(lent, _give_back, weakref.ref(self), memory).atexit = False
         return torch.from_numpy(lent)
 
+    def give_back(self, memory: np.ndarray) -> None:
+        """Take memory back that `take` lent, unless there is enough, or another thread is just looking."""
+        # Called wherever the last tensor is dropped, in the middle of `take` too: without waiting.
+        if self._lock.acquire(blocking=False):
+            try:
+                if len(self._free) < self._kept:
+                    self._free.append(memory)
+            finally:
+                self._lock.release()
+
 
 def _give_back(buffers: weakref.ref[Buffers], memory: np.ndarray) -> None:
     found = buffers()
-    # Called wherever the last tensor is dropped, in the middle of `take` too: without waiting.
-    if found is not None and found._lock.acquire(blocking=False):
-        try:
-            if len(found._free) < found._kept:
-                found._free.append(memory)
-        finally:
-            found._lock.release()
+    if found is not None:
+        found.give_back(memory)

@@ -17,6 +17,7 @@ from ...shapes import Shape
 from .._types import Count, Workspace
 from ..spec import Operator, Shapes, operator
 from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
+from .misread_windows import without_misread_windows
 from .opaque import MANY
 
 __all__ = ["convolution", "convolution_v1", "deconvolution", "fitted_padding"]
@@ -83,6 +84,8 @@ def _convolution(
     if last:
         # Views: in memory they stay channels last, for which torch has kernels of its own.
         data, weight = to_channels_first(data), to_channels_first(weight)
+    if data.is_cpu and (data.dtype.itemsize == 2 or (stride and stride[-1] > 1 and data.shape[1] == 1)):
+        data, stride, pad = without_misread_windows(data, kernel, stride, pad, dilate)
     if (
         len(kernel) == 2
         and kernel[1] >= _WIDE

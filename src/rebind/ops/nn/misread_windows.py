@@ -1,0 +1,97 @@
+"""Convolutions that oneDNN computes wrongly on CPUs, written so that it does not.
+
+Found with PyTorch 2.13 (oneDNN 3.12, AVX-512) by comparing random convolutions with float64's:
+
+- Data of one channel, read with the channels last (packed filters do): wrong numbers where the last axis has room for
+  one window only, and a stride.
+- Types of two bytes, in either order: gradients of filters are memory that nobody wrote, or memory is written that is
+  someone else's, where an axis has one window and a stride, where a window lies in the padding alone, where padded data
+  are smaller than a window, and for filters of one element with strides that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...shapes import Shape
+
+__all__ = ["misread_axes", "without_misread_windows"]
+
+
+def misread_axes(
+    shape: Shape, dtype: torch.dtype, kernel: Shape, stride: Shape, pad: Shape, dilate: Shape
+) -> list[int]:
+    """Return the spatial axes, counted from 0, along which a convolution is computed wrongly.
+
+    Parameters
+    ----------
+    shape, dtype
+        Of the data, (N, C, *spatial).
+    kernel, stride, pad, dilate
+        As `Convolution` takes them; empty ones are ones, or zeros.
+
+    Examples
+    --------
+    >>> misread_axes((8, 1, 40, 100), torch.float32, (3, 100), (1, 100), (), ())
+    [1]
+    >>> misread_axes((8, 3, 40, 100), torch.float32, (3, 100), (1, 100), (), ())
+    []
+    >>> misread_axes((8, 64, 1, 1), torch.bfloat16, (3, 3), (2, 2), (1, 1), ())
+    [0, 1]
+    """
+    ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
+    axes = zip(shape[2:], kernel, stride or ones, pad or zeros, dilate or ones, strict=True)
+    if dtype.itemsize == 2:
+        differ = max(kernel) == 1 and len(set(stride)) > 1
+        return [i for i, axis in enumerate(axes) if _is_lost(*axis) or (differ and stride[i] > 1)]
+    *_, last = axes
+    return [len(kernel) - 1] if shape[1] == 1 and len(kernel) > 1 and _steps_over_one_window(*last) else []
+
+
+def _steps_over_one_window(size: int, kernel: int, stride: int, pad: int, dilate: int) -> bool:
+    return stride > 1 and size + 2 * pad - _extent(kernel, dilate) < stride
+
+
+def _is_lost(size: int, kernel: int, stride: int, pad: int, dilate: int) -> bool:
+    extent = _extent(kernel, dilate)
+    padded = pad > 0 and (pad >= extent or extent > size)
+    return padded or _steps_over_one_window(size, kernel, stride, pad, dilate)
+
+
+def _extent(kernel: int, dilate: int) -> int:
+    return dilate * (kernel - 1) + 1
+
+
+def without_misread_windows(
+    data: Tensor, kernel: Shape, stride: Shape, pad: Shape, dilate: Shape
+) -> tuple[Tensor, Shape, Shape]:
+    """Return data, `stride` and `pad` of the same convolution, of which nothing is computed wrongly.
+
+    Along such an axis the padding becomes part of the data, and what no window sees is left out.
+
+    >>> data, stride, pad = without_misread_windows(torch.ones(1, 1, 2, 4), (1, 3), (1, 2), (0, 0), ())
+    >>> data.shape, stride, pad
+    (torch.Size([1, 1, 2, 3]), (1, 1), (0, 0))
+    """
+    axes = misread_axes(tuple(data.shape), data.dtype, kernel, stride, pad, dilate)
+    if not axes:
+        return data, stride, pad
+    strides, pads = list(stride or (1,) * len(kernel)), list(pad or (0,) * len(kernel))
+    data = _padded(data, [n if i in axes else 0 for i, n in enumerate(pads)])
+    for i in axes:
+        extent = _extent(kernel[i], dilate[i] if dilate else 1)
+        pads[i] = 0
+        if data.shape[i + 2] - extent < strides[i]:
+            data, strides[i] = data.narrow(i + 2, 0, extent), 1
+        elif extent == 1:
+            data, strides[i] = data[(slice(None),) * (i + 2) + (slice(None, None, strides[i]),)], 1
+    return data, tuple(strides), tuple(pads)
+
+
+def _padded(data: Tensor, pads: Sequence[int]) -> Tensor:
+    # PyTorch counts from the last axis on.
+    return F.pad(data, [n for each in reversed(pads) for n in (each, each)]) if any(pads) else data

@@ -1,0 +1,87 @@
+"""Convolutions that oneDNN computes wrongly are right, with their gradients, in both orders of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from rebind.ops.nn.convolution import convolution
+from rebind.ops.nn.memory_order import channels_last
+from rebind.ops.nn.misread_windows import misread_axes, without_misread_windows
+
+CONVOLUTIONS = {2: F.conv2d, 3: F.conv3d}
+
+# Data, filters, what is said of the convolution, and the axes along which it is computed wrongly.
+Case = tuple[tuple[int, ...], tuple[int, ...], dict[str, Any], list[int]]
+FLOAT: dict[str, Case] = {
+    "one-window": ((2, 1, 9, 8), (20, 1, 3, 8), {"stride": (1, 8)}, [1]),
+    "one-window-of-more": ((2, 1, 2, 4), (16, 1, 3, 3), {"stride": (1, 2), "pad": (1, 0)}, [1]),
+    "padded": ((2, 1, 5, 2), (20, 1, 2, 3), {"stride": (1, 3), "pad": (0, 1)}, [1]),
+    "dilated": ((2, 1, 9, 5), (3, 1, 2, 2), {"stride": (1, 4), "dilate": (2, 3)}, [1]),
+    "volume": ((2, 1, 3, 5, 4), (4, 1, 1, 3, 3), {"stride": (1, 1, 3), "pad": (0, 1, 0)}, [2]),
+    "more-channels": ((2, 2, 9, 8), (4, 2, 3, 8), {"stride": (1, 8)}, []),
+    "more-windows": ((2, 1, 9, 16), (4, 1, 3, 8), {"stride": (1, 8)}, []),
+    "without-stride": ((2, 1, 9, 8), (4, 1, 3, 8), {}, []),
+    "line": ((2, 1, 8), (4, 1, 8), {"stride": (8,)}, []),
+}
+SHORT: dict[str, Case] = {
+    "one-element": ((2, 8, 1, 1), (8, 8, 3, 3), {"stride": (2, 2), "pad": (1, 1)}, [0, 1]),
+    "windows-of-padding": ((2, 2, 3, 1), (4, 2, 2, 1), {"stride": (1, 2), "pad": (0, 1)}, [1]),
+    "smaller-than-a-window": ((2, 3, 2, 5), (8, 3, 3, 2), {"pad": (2, 0)}, [0]),
+    "one-window": ((2, 4, 9, 8), (4, 2, 3, 8), {"stride": (1, 8), "num_group": 2}, [1]),
+    "one-element-of-many": ((2, 8, 6, 9), (2, 8, 1, 1), {"stride": (2, 1)}, [0]),
+    "one-element-padded": ((2, 8, 4, 9), (2, 8, 1, 1), {"stride": (2, 1), "pad": (1, 0)}, [0]),
+    "volume": ((2, 2, 1, 4, 5), (8, 1, 3, 3, 3), {"stride": (1, 1, 2), "pad": (1, 0, 0), "num_group": 2}, [0]),
+    "usual": ((2, 8, 6, 6), (8, 8, 3, 3), {"stride": (2, 2), "pad": (1, 1)}, []),
+    "usual-one-element": ((2, 8, 6, 6), (8, 8, 1, 1), {"stride": (2, 2)}, []),
+}  # fmt: skip
+CASES = [
+    *(pytest.param(case, torch.float32, id=f"float32-{name}") for name, case in FLOAT.items()),
+    *(pytest.param(case, torch.bfloat16, id=f"bfloat16-{name}") for name, case in SHORT.items()),
+]
+
+
+def settings(case: Case) -> tuple[tuple[int, ...], ...]:
+    _, filters, given, _ = case
+    return (filters[2:], *(given.get(name, ()) for name in ("stride", "pad", "dilate")))
+
+
+@pytest.mark.parametrize(("case", "dtype"), CASES)
+def test_axes(case: Case, dtype: torch.dtype) -> None:
+    shape, _, _, axes = case
+    assert misread_axes(shape, dtype, *settings(case)) == axes
+    data = torch.ones(shape, dtype=dtype)
+    changed, _, pad = without_misread_windows(data, *settings(case))
+    assert (changed is data) == (not axes)
+    assert all(not pad[i] for i in axes)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(("case", "dtype"), [each for each in CASES if "line" not in each.id])
+def test_results_are_right(case: Case, dtype: torch.dtype, last: bool) -> None:
+    shape, filters, given, _ = case
+    generator = torch.Generator().manual_seed(0)
+    arrays = [torch.randn(each, generator=generator).to(dtype) for each in (shape, filters)]
+    exact = [each.double().requires_grad_() for each in arrays]
+    groups = given.get("num_group", 1)
+    kernel, stride, pad, dilate = settings(case)
+    run: Any = CONVOLUTIONS[len(kernel)]
+    expected = run(*exact, None, stride or 1, pad or 0, dilate or 1, groups)
+    head = torch.randn(expected.shape, generator=generator).to(dtype)
+
+    order = channels_last if last else torch.clone
+    data, weight = (order(each).requires_grad_() for each in arrays)
+    out = convolution(data, weight, kernel=kernel, num_filter=filters[0], no_bias=True, **given)
+    found = [out, *torch.autograd.grad(out, (data, weight), order(head))]
+    close([out], [expected], dtype)
+    close(found[1:], torch.autograd.grad(expected, exact, head.double()), dtype)
+
+
+def close(found: Any, expected: Any, dtype: torch.dtype) -> None:
+    tolerance = 2**-6 if dtype is torch.bfloat16 else 1e-5
+    for one, other in zip(found, expected, strict=True):
+        scale = float(other.detach().abs().max())
+        torch.testing.assert_close(one.double(), other, rtol=tolerance, atol=tolerance * scale)
