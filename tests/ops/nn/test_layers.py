@@ -68,6 +68,21 @@ def test_pooling_same_covers_the_end(pool, wanted):
     assert out.flatten().tolist() == wanted  # max as MXNet gives it, where it can be made to run
 
 
+@pytest.mark.parametrize(
+    ("pool", "wanted"),
+    [
+        ("max", [10, 10, 12, 12]),
+        ("avg", [11 / 3, 11 / 3, 5, 5]),
+        ("sum", [44, 44, 60, 60]),
+        ("lp", [18, 18, 532**0.5, 532**0.5]),
+    ],
+)
+def test_pooling_of_volumes_that_are_smaller_than_a_window_without_padding(pool, wanted):
+    data = torch.arange(1.0, 13).view(1, 1, 2, 3, 2)
+    out = call("Pooling", data, kernel=(2, 2, 3), pad=(0, 0, 1), pool_type=pool, p_value=2)
+    torch.testing.assert_close(out.flatten(), torch.tensor(wanted, dtype=torch.float32))  # MXNet's
+
+
 def test_global_max_gives_its_gradient_to_the_first_of_equals():
     data = torch.zeros(1, 1, 2, 2, requires_grad=True)
     call("Pooling", data, global_pool=True).sum().backward()

@@ -84,7 +84,11 @@ def _convolution(
     if last:
         # Views: in memory they stay channels last, for which torch has kernels of its own.
         data, weight = to_channels_first(data), to_channels_first(weight)
-    if data.is_cpu and (data.dtype.itemsize == 2 or (stride and stride[-1] > 1 and data.shape[1] == 1)):
+    if data.is_cpu and (
+        data.dtype.itemsize == 2
+        or (stride and stride[-1] > 1 and data.shape[1] == 1)
+        or (pad and max(pad) >= min(kernel))
+    ):
         data, stride, pad = without_misread_windows(data, kernel, stride, pad, dilate)
     if (
         len(kernel) == 2

@@ -2,11 +2,13 @@
 
 Found with PyTorch 2.13 (oneDNN 3.12, AVX-512) by comparing random convolutions with float64's:
 
+- Windows that lie in the padding alone end the process, in three dimensions with the channels last, and in types of two
+  bytes.
 - Data of one channel, read with the channels last (packed filters do): wrong numbers where the last axis has room for
   one window only, and a stride.
 - Types of two bytes, in either order: gradients of filters are memory that nobody wrote, or memory is written that is
-  someone else's, where an axis has one window and a stride, where a window lies in the padding alone, where padded data
-  are smaller than a window, and for filters of one element with strides that differ.
+  someone else's, where an axis has one window and a stride, where padded data are smaller than a window, and where
+  filters of one element have strides that differ.
 """
 
 from __future__ import annotations
@@ -44,26 +46,20 @@ def misread_axes(
     [0, 1]
     """
     ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
-    axes = zip(shape[2:], kernel, stride or ones, pad or zeros, dilate or ones, strict=True)
-    if dtype.itemsize == 2:
-        differ = max(kernel) == 1 and len(set(stride)) > 1
-        return [i for i, axis in enumerate(axes) if _is_lost(*axis) or (differ and stride[i] > 1)]
-    *_, last = axes
-    return [len(kernel) - 1] if shape[1] == 1 and len(kernel) > 1 and _steps_over_one_window(*last) else []
+    axes = [*zip(shape[2:], kernel, stride or ones, pad or zeros, dilate or ones, strict=True)]
+    short = dtype.itemsize == 2
+    one_channel, of_one_element = shape[1] == 1 and len(kernel) > 1, max(kernel) == 1 and len({*stride}) > 1
 
+    def is_misread(i: int, size: int, kernel: int, stride: int, pad: int, dilate: int) -> bool:
+        extent = dilate * (kernel - 1) + 1
+        if pad >= extent:
+            return True
+        steps_over_one = stride > 1 and size + 2 * pad - extent < stride
+        if not short:
+            return one_channel and steps_over_one and i == len(axes) - 1
+        return steps_over_one or (pad > 0 and extent > size) or (of_one_element and stride > 1)
 
-def _steps_over_one_window(size: int, kernel: int, stride: int, pad: int, dilate: int) -> bool:
-    return stride > 1 and size + 2 * pad - _extent(kernel, dilate) < stride
-
-
-def _is_lost(size: int, kernel: int, stride: int, pad: int, dilate: int) -> bool:
-    extent = _extent(kernel, dilate)
-    padded = pad > 0 and (pad >= extent or extent > size)
-    return padded or _steps_over_one_window(size, kernel, stride, pad, dilate)
-
-
-def _extent(kernel: int, dilate: int) -> int:
-    return dilate * (kernel - 1) + 1
+    return [i for i, axis in enumerate(axes) if is_misread(i, *axis)]
 
 
 def without_misread_windows(
@@ -83,7 +79,7 @@ def without_misread_windows(
     strides, pads = list(stride or (1,) * len(kernel)), list(pad or (0,) * len(kernel))
     data = _padded(data, [n if i in axes else 0 for i, n in enumerate(pads)])
     for i in axes:
-        extent = _extent(kernel[i], dilate[i] if dilate else 1)
+        extent = (dilate[i] if dilate else 1) * (kernel[i] - 1) + 1
         pads[i] = 0
         if data.shape[i + 2] - extent < strides[i]:
             data, strides[i] = data.narrow(i + 2, 0, extent), 1

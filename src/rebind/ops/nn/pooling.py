@@ -140,6 +140,8 @@ _NO_BORDER: dict[int, _Extent] = {axes: ((0,) * axes, (), True) for axes in _MAX
 def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> _Extent:
     # torch takes a padding of up to half the kernel.
     direct = not pad or all(2 * p <= k for p, k in zip(pad, kernel, strict=True))
+    # And means in three dimensions of data that are as large as the kernel only, without padding.
+    direct = direct and (len(kernel) < 3 or all(k <= n for n, k in zip(spatial, kernel, strict=True)))
     pad = pad or (0,) * len(kernel)
     if convention == "valid":
         return pad, (), direct

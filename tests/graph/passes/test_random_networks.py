@@ -1,0 +1,71 @@
+"""Networks that are drawn at random give by default, and compiled, what they give node by node."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .random_networks import RandomNetwork
+
+#: Differences, times the largest number of their step of the same kind (outputs, gradients or auxiliary values).
+TOLERANCE = 2e-4
+#: Networks that a test runs.
+SOME = 10
+
+
+@pytest.fixture(params=["small", "large"])
+def convolutions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small convolutions are computed in their own way in inference; or as large ones are."""
+    if request.param == "large":
+        monkeypatch.setattr("rebind.graph.passes.fuse_convolutions._TINY", 0)
+
+
+def largest(values: dict[str, np.ndarray]) -> dict[str, float]:
+    """The largest number of each kind in each step: what is 0 but for roundings is compared with that."""
+    found: dict[str, float] = {}
+    for name, value in values.items():
+        size = float(np.abs(value).max(initial=1e-3))
+        found[kind(name)] = max(found.get(kind(name), 0.0), size)
+    return found
+
+
+def kind(name: str) -> str:
+    """All gradients of a step are of one kind."""
+    return name.partition(" of ")[0]
+
+
+def compare(seed: int, **backend: str) -> None:
+    network = RandomNetwork(seed)
+    expected, found = network.run(seed, backend="plain"), network.run(seed, **backend)
+    assert found.keys() == expected.keys()
+    if not all(np.isfinite(value).all() for value in expected.values()):
+        return  # infinite where it is computed in one order, and not a number in another
+    sizes = largest(expected)
+    for name, value in expected.items():
+        np.testing.assert_allclose(
+            found[name], value, rtol=TOLERANCE, atol=TOLERANCE * sizes[kind(name)],
+            err_msg=f"network {seed}, {name}",
+        )  # fmt: skip
+
+
+@pytest.mark.usefixtures("convolutions")
+@pytest.mark.parametrize("first", range(0, 100, SOME))
+def test_by_default(first: int) -> None:
+    for seed in range(first, first + SOME):
+        compare(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("convolutions")
+@pytest.mark.parametrize("first", range(1000, 5000, 100))
+def test_many_by_default(first: int) -> None:
+    for seed in range(first, first + 100):
+        compare(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # inductor imports what torch itself deprecates
+@pytest.mark.usefixtures("convolutions")
+@pytest.mark.parametrize("seed", range(10))
+def test_compiled(seed: int) -> None:
+    compare(seed, backend="inductor")
