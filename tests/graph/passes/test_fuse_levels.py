@@ -101,6 +101,11 @@ NETWORKS = {
     "dilated": Network(conv(Y, "a", dilate=(2, 1), pad=(2, 2)), f"{CONV} {ORDER}"),
     "grouped": Network(conv(U, "a", num_group=2), f"abs {CONV} {ORDER}"),
     "depthwise": Network(conv(Y, "a", num_group=4), f"{CONV} {ORDER}"),
+    "one-window": Network(  # which oneDNN computes wrongly
+        conv(Y, "a", channels=1, kernel=8, stride=(1, 8), pad=(0, 0)),
+        f"{IN} {OUT} {OUT} Convolution",
+        (2, 1, 9, 8),
+    ),
     "to-levels": Network(near(conv(Y, "a"), -9, 9), f"{CONV} {FINISH}"),
     "to-uint8": Network(near(mx.sym.relu(conv(Y, "a")), 0, 9, out_type="auto"), f"{CONV} {FINISH}"),
     "clip": Network(near(mx.sym.clip(conv(Y, "a"), 0, 3), 0, 4, out_type="uint8"), f"{CONV} {FINISH}"),

@@ -42,10 +42,15 @@ SHORT: dict[str, Case] = {
     "usual": ((2, 8, 6, 6), (8, 8, 3, 3), {"stride": (2, 2), "pad": (1, 1)}, []),
     "usual-one-element": ((2, 8, 6, 6), (8, 8, 1, 1), {"stride": (2, 2)}, []),
 }  # fmt: skip
-CASES = [
+BYTES: dict[str, Case] = {
+    "depthwise": ((2, 4, 3, 2), (64, 1, 1, 2), {"stride": (1, 2), "num_group": 4}, [1]),
+    "usual": ((2, 4, 8, 8), (4, 4, 3, 3), {"stride": (2, 2), "pad": (1, 1)}, []),
+}
+COMPUTED = [
     *(pytest.param(case, torch.float32, id=f"float32-{name}") for name, case in FLOAT.items()),
     *(pytest.param(case, torch.bfloat16, id=f"bfloat16-{name}") for name, case in SHORT.items()),
 ]
+CASES = [*COMPUTED, *(pytest.param(case, torch.uint8, id=f"uint8-{name}") for name, case in BYTES.items())]
 
 
 def settings(case: Case) -> tuple[tuple[int, ...], ...]:
@@ -64,7 +69,7 @@ def test_axes(case: Case, dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize(("case", "dtype"), [each for each in CASES if "line" not in each.id])
+@pytest.mark.parametrize(("case", "dtype"), [each for each in COMPUTED if "line" not in each.id])
 def test_results_are_right(case: Case, dtype: torch.dtype, last: bool) -> None:
     shape, filters, given, _ = case
     generator = torch.Generator().manual_seed(0)

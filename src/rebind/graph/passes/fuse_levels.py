@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from ...ops import Operator
+from ...ops.nn.misread_windows import misread_axes
 from ...ops.quantization.inference_layers import (
     FILTER_LEVELS,
     HOLD_ON_LEVELS,
@@ -201,7 +202,11 @@ def _fits(layer: _Layer, facts: Facts) -> bool:
     shape, p = facts.shapes.get(layer.data.entry), layer.node.params
     if shape is None or not is_known(shape) or not all(shape):
         return False
-    return layer.is_dense or (len(p.kernel) == 2 and p.layout in (None, "NCHW"))
+    if layer.is_dense:
+        return True
+    if len(p.kernel) != 2 or p.layout not in (None, "NCHW"):
+        return False
+    return not misread_axes(shape, layer.data.dtype, p.kernel, p.stride, p.pad, p.dilate)
 
 
 def _call(layer: _Layer, facts: Facts) -> Entry:

@@ -5,7 +5,7 @@ Found with PyTorch 2.13 (oneDNN 3.12, AVX-512) by comparing random convolutions 
 - Windows that lie in the padding alone end the process, in three dimensions with the channels last, and in types of two
   bytes.
 - Data of one channel, read with the channels last (packed filters do): wrong numbers where the last axis has room for
-  one window only, and a stride.
+  one window only, and a stride. So it is of bytes whose filters see one channel of many.
 - Types of two bytes, in either order: gradients of filters are memory that nobody wrote, or memory is written that is
   someone else's, where an axis has one window and a stride, where padded data are smaller than a window, and where
   filters of one element have strides that differ.
@@ -48,7 +48,8 @@ def misread_axes(
     ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
     axes = [*zip(shape[2:], kernel, stride or ones, pad or zeros, dilate or ones, strict=True)]
     short = dtype.itemsize == 2
-    one_channel, of_one_element = shape[1] == 1 and len(kernel) > 1, max(kernel) == 1 and len({*stride}) > 1
+    of_one_channel = len(kernel) > 1 and (shape[1] == 1 or dtype.itemsize == 1)
+    of_one_element = max(kernel) == 1 and len({*stride}) > 1
 
     def is_misread(i: int, size: int, kernel: int, stride: int, pad: int, dilate: int) -> bool:
         extent = dilate * (kernel - 1) + 1
@@ -56,7 +57,7 @@ def misread_axes(
             return True
         steps_over_one = stride > 1 and size + 2 * pad - extent < stride
         if not short:
-            return one_channel and steps_over_one and i == len(axes) - 1
+            return of_one_channel and steps_over_one and i == len(axes) - 1
         return steps_over_one or (pad > 0 and extent > size) or (of_one_element and stride > 1)
 
     return [i for i, axis in enumerate(axes) if is_misread(i, *axis)]
