@@ -12,7 +12,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
-from .nn.layout import complaint, split
+from .nn.layout import complaint, padded, split
 from .spec import Shapes, operator
 
 __all__ = ["col2im", "im2col"]
@@ -57,9 +57,7 @@ def im2col(
     axes = len(kernel)
     spatial = _spatial(tuple(data.shape), kernel)
     _windows(spatial, kernel, stride, dilate, pad)
-    if any(pad):
-        # torch pads the last axis first.
-        data = F.pad(data, [amount for each in reversed(pad) for amount in (each, each)])
+    data = padded(data, pad)
     # Views of the windows, copied once at the end: several times as quick as F.unfold, and in any number of axes.
     ones = (1,) * axes
     for axis, (k, s, d) in enumerate(zip(kernel, stride or ones, dilate or ones, strict=True), start=2):

@@ -149,11 +149,8 @@ def dense(r: random.Random, x: Value, others: list[Value]) -> Any:
 
 
 def recurrent(r: random.Random, x: Value, others: list[Value]) -> Any:
-    mode, units, layers = (
-        r.choice(["lstm", "gru", "rnn_tanh", "rnn_relu"]),
-        r.choice([3, 4, 8]),
-        r.choice([1, 2]),
-    )
+    mode = r.choice(["lstm", "gru", "rnn_tanh", "rnn_relu"])
+    units, layers = r.choice([3, 4, 8]), r.choice([1, 2])
     both_ways = r.random() < 0.4
     shape = (layers * (2 if both_ways else 1), x.shape[1], units)
     states = {name: S.zeros(shape=shape) for name in ("state", "state_cell")[: 2 if mode == "lstm" else 1]}
@@ -161,7 +158,7 @@ def recurrent(r: random.Random, x: Value, others: list[Value]) -> Any:
     return S.RNN(x.symbol, S.var(f"rnn{len(others)}_parameters"), **given)
 
 
-def other(r: random.Random, x: Value, others: list[Value]) -> Any:
+def simple(r: random.Random, x: Value, others: list[Value]) -> Any:
     last = len(x.shape) - 1
     choices: list[Callable[[], Any]] = [
         lambda: S.Dropout(x.symbol, p=0.0),
@@ -191,10 +188,10 @@ def other(r: random.Random, x: Value, others: list[Value]) -> Any:
 
 #: What networks are made of, and how often, by their kind.
 _SPATIAL: dict[Draw, int] = {
-    convolution: 30, norm: 13, activation: 17, pooling: 10, join: 12, deconvolution: 4, other: 11, dense: 3,
+    convolution: 30, norm: 13, activation: 17, pooling: 10, join: 12, deconvolution: 4, simple: 11, dense: 3,
 }  # fmt: skip
-_FLAT: dict[Draw, int] = {dense: 35, activation: 25, norm: 10, join: 15, other: 15}
-_SEQUENCE: dict[Draw, int] = {recurrent: 35, dense: 20, activation: 15, join: 15, other: 15}
+_FLAT: dict[Draw, int] = {dense: 35, activation: 25, norm: 10, join: 15, simple: 15}
+_SEQUENCE: dict[Draw, int] = {recurrent: 35, dense: 20, activation: 15, join: 15, simple: 15}
 #: Spatial axes, by the name of a kind.
 _AXES = {"image": 2, "wave": 1, "volume": 3}
 
@@ -297,5 +294,5 @@ class RandomNetwork:
                 exe.backward(heads)
                 shown |= {f"gradient of {name}": each for name, each in grads.items()}
             shown |= {name: arrays[name] for name in moving}
-            found |= {f"{i} ({step}): {name}": each.asnumpy().copy() for name, each in shown.items()}
+            found |= {f"{i} ({step}): {name}": each.asnumpy() for name, each in shown.items()}
         return found

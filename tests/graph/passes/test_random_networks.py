@@ -34,33 +34,33 @@ def kind(name: str) -> str:
     return name.partition(" of ")[0]
 
 
-def compare(seed: int, **backend: str) -> None:
+def compare(seed: int, **backend: str) -> bool:
+    """Compare a network's numbers; return whether they could be: infinite ones depend on the order of computing."""
     network = RandomNetwork(seed)
     expected, found = network.run(seed, backend="plain"), network.run(seed, **backend)
     assert found.keys() == expected.keys()
     if not all(np.isfinite(value).all() for value in expected.values()):
-        return  # infinite where it is computed in one order, and not a number in another
+        return False
     sizes = largest(expected)
     for name, value in expected.items():
         np.testing.assert_allclose(
             found[name], value, rtol=TOLERANCE, atol=TOLERANCE * sizes[kind(name)],
             err_msg=f"network {seed}, {name}",
         )  # fmt: skip
+    return True
 
 
 @pytest.mark.usefixtures("convolutions")
 @pytest.mark.parametrize("first", range(0, 100, SOME))
 def test_by_default(first: int) -> None:
-    for seed in range(first, first + SOME):
-        compare(seed)
+    assert all([compare(seed) for seed in range(first, first + SOME)])
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("convolutions")
 @pytest.mark.parametrize("first", range(1000, 5000, 100))
 def test_many_by_default(first: int) -> None:
-    for seed in range(first, first + 100):
-        compare(seed)
+    assert sum([compare(seed) for seed in range(first, first + 100)]) > 90
 
 
 @pytest.mark.slow
@@ -68,4 +68,4 @@ def test_many_by_default(first: int) -> None:
 @pytest.mark.usefixtures("convolutions")
 @pytest.mark.parametrize("seed", range(10))
 def test_compiled(seed: int) -> None:
-    compare(seed, backend="inductor")
+    assert compare(seed, backend="inductor")

@@ -84,6 +84,7 @@ def _convolution(
     if last:
         # Views: in memory they stay channels last, for which torch has kernels of its own.
         data, weight = to_channels_first(data), to_channels_first(weight)
+    # What may have such windows, at a glance: to ask for all would be a part of a small convolution's time.
     if data.is_cpu and (
         data.dtype.itemsize == 2
         or (stride and stride[-1] > 1 and data.shape[1] == 1)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 
-__all__ = ["channels_last", "complaint", "split", "to_channels_first", "to_channels_last"]
+__all__ = ["channels_last", "complaint", "padded", "split", "to_channels_first", "to_channels_last"]
 
 # By the number of spatial axes: the default, channels first, and channels last.
 LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
@@ -40,6 +43,20 @@ def to_channels_last(data: Tensor) -> Tensor:
     torch.Size([8, 5, 4, 3])
     """
     return data.movedim(1, -1).contiguous()
+
+
+def padded(data: Tensor, pad: Sequence[int], beyond: Sequence[int] = (), value: float = 0.0) -> Tensor:
+    """Return data with `pad` elements at both ends of the spatial axes, and `beyond` more at the last end of each.
+
+    >>> padded(torch.ones(1, 1, 2), (1,), (2,))
+    tensor([[[0., 1., 1., 0., 0., 0.]]])
+    """
+    if not (beyond or any(pad)):
+        return data
+    amounts: list[int] = []
+    for i in reversed(range(len(pad))):  # F.pad begins with the last axis
+        amounts += [pad[i], pad[i] + (beyond[i] if beyond else 0)]
+    return F.pad(data, amounts, value=value)
 
 
 def complaint(p: Params, **names: int) -> str | None:

@@ -13,13 +13,11 @@ Found with PyTorch 2.13 (oneDNN 3.12, AVX-512) by comparing random convolutions 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from ...shapes import Shape
+from .layout import padded
 
 __all__ = ["misread_axes", "without_misread_windows"]
 
@@ -78,7 +76,7 @@ def without_misread_windows(
     if not axes:
         return data, stride, pad
     strides, pads = list(stride or (1,) * len(kernel)), list(pad or (0,) * len(kernel))
-    data = _padded(data, [n if i in axes else 0 for i, n in enumerate(pads)])
+    data = padded(data, [n if i in axes else 0 for i, n in enumerate(pads)])
     for i in axes:
         extent = (dilate[i] if dilate else 1) * (kernel[i] - 1) + 1
         pads[i] = 0
@@ -87,8 +85,3 @@ def without_misread_windows(
         elif extent == 1:
             data, strides[i] = data[(slice(None),) * (i + 2) + (slice(None, None, strides[i]),)], 1
     return data, tuple(strides), tuple(pads)
-
-
-def _padded(data: Tensor, pads: Sequence[int]) -> Tensor:
-    # PyTorch counts from the last axis on.
-    return F.pad(data, [n for each in reversed(pads) for n in (each, each)]) if any(pads) else data

@@ -16,7 +16,7 @@ from ...grad_mode import is_recorded
 from ...params import Params
 from ...shapes import Shape
 from ..spec import Shapes, operator
-from .layout import channels_last, complaint, lowest, split, to_channels_first, to_channels_last
+from .layout import channels_last, complaint, lowest, padded, split, to_channels_first, to_channels_last
 from .opaque import MANY
 from .window_slices import largest, suits, suits_maximum, total
 
@@ -180,29 +180,29 @@ def _windows(
     axes, ceil = len(kernel), direct and bool(beyond)
     if pool_type == "max":
         if suits_maximum(data, kernel, stride):
-            return largest(_padded(data, extent, lowest(data.dtype)), kernel, stride)
+            return largest(padded(data, pad, beyond, lowest(data.dtype)), kernel, stride)
         if not direct:
             # The lowest value: padding never is the maximum.
-            data, pad = _padded(data, extent, lowest(data.dtype)), (0,) * axes
+            data, pad = padded(data, pad, beyond, lowest(data.dtype)), (0,) * axes
         if torch.compiler.is_compiling() and data.is_cpu:
             return _largest_compiled(data, kernel, stride, pad, ceil)
         return _MAX[axes](data, kernel, stride, pad, 1, ceil)
     if pool_type == "avg":
         if suits(data, kernel, stride) and not beyond and (include or not any(pad)):
-            return total(_padded(data, extent, 0.0), kernel, stride) / prod(kernel)
+            return total(padded(data, pad, beyond), kernel, stride) / prod(kernel)
         if direct:
             return _AVERAGE[axes](data, kernel, stride, pad, ceil, include)
         # Windows that reach beyond the padding have fewer elements: torch has no divisor for each window.
         counts = _counts(data.shape[2:], kernel, stride, extent, include)
-        sums = _sum(_padded(data, extent, 0.0), kernel, stride, (0,) * axes, False)
+        sums = _sum(padded(data, pad, beyond), kernel, stride, (0,) * axes, False)
         return sums / torch.tensor(counts, dtype=data.dtype, device=data.device).view(sums.shape[2:])
     if pool_type == "lp":
         data = data.pow(power)
     if suits(data, kernel, stride):
-        out = total(_padded(data, extent, 0.0), kernel, stride)
+        out = total(padded(data, pad, beyond), kernel, stride)
     else:
         if not direct:
-            data, pad = _padded(data, extent, 0.0), (0,) * axes
+            data, pad = padded(data, pad, beyond), (0,) * axes
         out = _sum(data, kernel, stride, pad, ceil)
     return out if pool_type == "sum" else _root(out, power)
 
@@ -237,17 +237,6 @@ def _root(total: Tensor, power: int) -> Tensor:
         return total.sqrt()
     # torch's pow of a negative number and a fraction is NaN; the sum of cubes has a sign.
     return total.sign() * total.abs().pow(1 / 3)
-
-
-def _padded(data: Tensor, extent: _Extent, value: float) -> Tensor:
-    """Return data with its padding, and with what a last window covers beyond, made real."""
-    pad, beyond, _ = extent
-    if not (beyond or any(pad)):
-        return data
-    amounts: list[int] = []
-    for i in reversed(range(len(pad))):  # F.pad begins with the last axis
-        amounts += [pad[i], pad[i] + (beyond[i] if beyond else 0)]
-    return F.pad(data, amounts, value=value)
 
 
 def _counts(spatial: Shape, kernel: Shape, stride: Shape, extent: _Extent, include: bool) -> list[float]:
@@ -361,10 +350,8 @@ def pooling_v1(
     """
     if global_pool:
         return _global(data, pool_type)
-    if any(pad):
-        # Real zeros, which take part in a maximum: what the old operator does and the new one does not.
-        # F.pad begins with the last axis: left, right, top, bottom.
-        data = F.pad(data, (pad[1], pad[1], pad[0], pad[0]))
+    # Real zeros, which take part in a maximum: what the old operator does and the new one does not.
+    data = padded(data, pad)
     # The padding is in the data by now, so that the windows have none.
     extent = _extent(tuple(data.shape)[2:], kernel, stride or (1, 1), (), pooling_convention)
     if pool_type == "max":
