@@ -270,6 +270,17 @@ def test_moving_averages_while_recording() -> None:
     assert mean.asnumpy().tolist() == [1, 1.5]
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_moving_averages_have_no_gradient(training: bool) -> None:
+    arrays = [nd.array([[0.0, 1], [2, 3]]), *(nd.ones((2,)) for _ in range(4))]
+    for array in arrays:
+        array.attach_grad()
+    with autograd.record(train_mode=training):
+        y = nd.BatchNorm(*arrays, fix_gamma=False)
+    y.backward()
+    assert [array.grad.asnumpy().tolist() for array in arrays[2:]] == [[2, 2], [0, 0], [0, 0]]
+
+
 class Sigmoid(mx.autograd.Function):
     def forward(self, x):
         assert not mx.autograd.is_recording()

@@ -86,6 +86,8 @@ def compute(
             return [], device
         if rules is not None:
             tensors = _converted(rules, op, p, tensors)
+        if recording and op.returned_aux:
+            _detach_states(tensors, len(op.returned_aux))
         # The differentiable form brings the operator's own gradient; the plain one is cheaper.
         result = (op.kernels.differentiable if recording else op.kernels.function)(*tensors, **keywords)
         if not isinstance(result, tuple):
@@ -98,6 +100,13 @@ def compute(
     finally:
         if before is not recording:
             set_grad_enabled(before)
+
+
+def _detach_states(tensors: list[Tensor | None], count: int) -> None:
+    """Replace auxiliary states, the last `count`, by what is not recorded: as in MXNet they have no gradient."""
+    for place in range(-count, 0):
+        if (tensor := tensors[place]) is not None and tensor.requires_grad:
+            tensors[place] = tensor.detach()
 
 
 def raise_explained(error: Exception, op: Operator, tensors: Sequence[Tensor | None], p: Params) -> NoReturn:
