@@ -1,4 +1,4 @@
-"""Convolutions that oneDNN computes wrongly are right, with their gradients, in both orders of memory."""
+"""Convolutions that oneDNN computes wrongly, and their transposes, are right, with gradients, in either order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from rebind.ops.nn.convolution import convolution
+from rebind.ops.nn.convolution import convolution, deconvolution
 from rebind.ops.nn.memory_order import FORMATS, channels_last
 from rebind.ops.nn.misread_windows import misread_axes, without_misread_windows
 
+TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 # Data, filters, what is said of the convolution, and the axes along which it is computed wrongly.
@@ -26,6 +27,8 @@ FLOAT: dict[str, Case] = {
         (5, 2, 8, 5, 1), (16, 2, 3, 2, 1), {"stride": (1, 1, 2), "pad": (1, 0, 1), "dilate": (1, 1, 2)}, [2],
     ),
     "padding": ((2, 3, 4, 4), (2, 3, 1, 1), {"pad": (1, 0)}, [0]),
+    "deep-padding": ((2, 4, 6, 5, 5), (8, 4, 7, 3, 3), {"stride": (2, 1, 1), "pad": (3, 1, 1)}, [0]),
+    "deep-padding-of-much": ((2, 4, 8, 5, 5), (8, 4, 7, 3, 3), {"stride": (2, 1, 1), "pad": (3, 1, 1)}, []),
     "more-channels": ((2, 2, 9, 8), (4, 2, 3, 8), {"stride": (1, 8)}, []),
     "more-windows": ((2, 1, 9, 16), (4, 1, 3, 8), {"stride": (1, 8)}, []),
     "without-stride": ((2, 1, 9, 8), (4, 1, 3, 8), {}, []),
@@ -85,6 +88,40 @@ def test_results_are_right(case: Case, dtype: torch.dtype, last: bool) -> None:
     data, weight = (order(each).requires_grad_() for each in arrays)
     out = convolution(data, weight, kernel=kernel, num_filter=filters[0], no_bias=True, **given)
     found = [out, *torch.autograd.grad(out, (data, weight), order(head))]
+    close([out], [expected], dtype)
+    close(found[1:], torch.autograd.grad(expected, exact, head.double()), dtype)
+
+
+def windows(size: int, kernel: int, stride: int, pad: int, dilate: int) -> tuple[int, int]:
+    """Return how many windows a convolution has along an axis, and what is beyond the last one."""
+    return divmod(size + 2 * pad - dilate * (kernel - 1) - 1, stride)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(("case", "dtype"), COMPUTED)
+def test_deconvolutions_are_right(case: Case, dtype: torch.dtype, last: bool) -> None:
+    """The transpose of each convolution: from its windows to its data."""
+    (count, channels, *sizes), filters, given, _ = case
+    kernel, stride, pad, dilate = settings(case)
+    axes = [*zip(sizes, kernel, stride or (1,) * 3, pad or (0,) * 3, dilate or (1,) * 3, strict=False)]
+    counts, rests = zip(*(windows(*axis) for axis in axes), strict=True)
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((count, filters[0], *(n + 1 for n in counts)), filters, (channels,))
+    arrays = [torch.randn(each, generator=generator).to(dtype) for each in shapes]
+    exact = [each.double().requires_grad_() for each in arrays]
+    groups = given.get("num_group", 1)
+    run: Any = TRANSPOSED[len(kernel)]
+    expected = run(*exact, stride or 1, pad or 0, rests, groups, dilate or 1)
+    head = torch.randn(expected.shape, generator=generator).to(dtype)
+
+    order = channels_last if last and len(kernel) + 2 in FORMATS else torch.clone
+    data, weight = (order(each).requires_grad_() for each in arrays[:2])
+    bias = arrays[2].requires_grad_()
+    out = deconvolution(
+        data, weight, bias, kernel=kernel, num_filter=channels, no_bias=False, adj=rests, **given
+    )
+    assert tuple(out.shape) == (count, channels, *sizes)
+    found = [out, *torch.autograd.grad(out, (data, weight, bias), order(head))]
     close([out], [expected], dtype)
     close(found[1:], torch.autograd.grad(expected, exact, head.double()), dtype)
 

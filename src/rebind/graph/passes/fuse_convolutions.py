@@ -15,7 +15,7 @@ from ...ops.nn.inference_layers import (
 )
 from ...ops.nn.misread_windows import misread_axes
 from ...params import Params
-from ...shapes import Shape, is_known
+from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import FusedActivation, Users, activation_after, is_kept, single_users
@@ -82,16 +82,18 @@ def _fits(node: Application, facts: Facts) -> bool:
         and shape is not None
         and is_known(shape)
         and all(is_kept(entry) for entry in weights)
-        and not _is_misread(node, shape, dtype)
+        and not _is_misread(node, facts)
     )
 
 
-def _is_misread(node: Application, shape: Shape, dtype: torch.dtype | None) -> bool:
-    p = node.params
+def _is_misread(node: Application, facts: Facts) -> bool:
+    # A deconvolution is as the convolution that it transposes, whose data are its result.
+    of = Entry(node) if node.operator.name == TRANSPOSED else node.inputs[0]
+    shape, dtype, p = facts.shapes[of], facts.types[of], node.params
     return (
-        node.operator.name != TRANSPOSED
-        and dtype is not None
-        and bool(misread_axes(shape, dtype, p.kernel, p.stride, p.pad, p.dilate))
+        shape is None
+        or dtype is None
+        or bool(misread_axes(shape, dtype, p.kernel, p.stride, p.pad, p.dilate))
     )
 
 

@@ -17,7 +17,7 @@ from ...shapes import Shape
 from .._types import Count, Workspace
 from ..spec import Operator, Shapes, operator
 from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
-from .misread_windows import without_misread_windows
+from .misread_windows import misread_axes, transposed_without, without_misread_windows
 from .opaque import MANY
 
 __all__ = ["convolution", "convolution_v1", "deconvolution", "fitted_padding"]
@@ -88,7 +88,7 @@ def _convolution(
     if data.is_cpu and (
         data.dtype.itemsize == 2
         or (stride and stride[-1] > 1 and data.shape[1] == 1)
-        or (pad and max(pad) >= min(kernel))
+        or (pad and (max(pad) >= min(kernel) or (stride and pad[0] > stride[0] > 1)))
     ):
         data, stride, pad = without_misread_windows(data, kernel, stride, pad, dilate)
     if (
@@ -310,8 +310,33 @@ def deconvolution(
     if any(target_shape):
         pad, adj = fitted_padding(tuple(data.shape[2:]), kernel, stride, dilate, target_shape)
     transposed = _TRANSPOSED[len(kernel)]
-    out = transposed(data, weight, bias, stride or 1, pad or 0, adj or 0, num_group, dilate or 1)
+    if data.is_cpu and (axes := _misread(data, kernel, stride, dilate, pad, adj, num_filter)):
+        how = {"kernel": kernel, "stride": stride, "pad": pad, "adj": adj, "dilate": dilate}
+        out = transposed_without(axes, transposed, data, weight, bias, **how, num_group=num_group)
+    else:
+        out = transposed(data, weight, bias, stride or 1, pad or 0, adj or 0, num_group, dilate or 1)
     return to_channels_last(out) if last else out
+
+
+def _misread(
+    data: Tensor, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape, adj: Shape, num_filter: int
+) -> list[int]:
+    """Return the axes along which the convolution that this transposes is computed wrongly."""
+    sizes = deconvolved(tuple(data.shape[2:]), kernel, stride, dilate, pad, adj)
+    return misread_axes((len(data), num_filter, *sizes), data.dtype, kernel, stride, pad, dilate)
+
+
+def deconvolved(
+    spatial: Shape, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = (), adj: Shape = ()
+) -> Shape:
+    """Return the spatial sizes of a deconvolution's result.
+
+    >>> deconvolved((4, 4), (4, 4), (2, 2), (), (1, 1))
+    (8, 8)
+    """
+    ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
+    rows = zip(spatial, kernel, stride or ones, dilate or ones, pad or zeros, adj or zeros, strict=True)
+    return tuple(s * (n - 1) + d * (k - 1) + 1 - 2 * p + a for n, k, s, d, p, a in rows)
 
 
 def fitted_padding(
@@ -323,17 +348,15 @@ def fitted_padding(
     ((2,), (1,))
     """
     ones = (1,) * len(kernel)
-    rows = zip(spatial, kernel, stride or ones, dilate or ones, strict=True)
-    # The size of the result is this - 2 pad + adj.
-    whole = [s * (n - 1) + d * (k - 1) + 1 for n, k, s, d in rows]
+    whole = deconvolved(spatial, kernel, stride, dilate)
     # What is too much is taken off both ends as padding; an odd rest comes back as `adj`.
     surplus = [n - wanted for n, wanted in zip(whole, target, strict=True)]
     if min(surplus) < 0:
-        raise ShapeError(f"target_shape must be at most {tuple(whole)}; got {target}")
+        raise ShapeError(f"target_shape must be at most {whole}; got {target}")
     # An odd rest needs an `adj` of 1, which must be below the stride.
     if any(n % 2 >= s for n, s in zip(surplus, stride or ones, strict=True)):
         raise ShapeError(
-            f"target_shape must differ from {tuple(whole)} by an even number where stride is 1; got {target}"
+            f"target_shape must differ from {whole} by an even number where stride is 1; got {target}"
         )
     return tuple((n + 1) // 2 for n in surplus), tuple(n % 2 for n in surplus)
 

@@ -9,17 +9,25 @@ Found with PyTorch 2.13 (oneDNN 3.12, AVX-512) by comparing random convolutions 
 - Types of two bytes, in either order: gradients of filters are memory that nobody wrote, or memory is written that is
   someone else's, where an axis has one window and a stride, where padded data are smaller than a window, and where
   filters of one element have strides that differ.
+- Volumes in float32, with the channels last: gradients of filters are such memory, too, where the first axis has more
+  padding than its stride, of 2 at least, and no window lies within the data.
+
+A deconvolution goes forward as a convolution's gradient does, and its gradients are a convolution and the gradient of
+its filters: it is computed wrongly where the convolution is that it transposes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from ...shapes import Shape
 from .layout import padded
 
-__all__ = ["misread_axes", "without_misread_windows"]
+__all__ = ["misread_axes", "transposed_without", "without_misread_windows"]
 
 
 def misread_axes(
@@ -42,6 +50,8 @@ def misread_axes(
     []
     >>> misread_axes((8, 64, 1, 1), torch.bfloat16, (3, 3), (2, 2), (1, 1), ())
     [0, 1]
+    >>> misread_axes((2, 8, 6, 9, 9), torch.float32, (7, 3, 3), (2, 1, 1), (3, 1, 1), ())
+    [0]
     """
     ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
     axes = [*zip(shape[2:], kernel, stride or ones, pad or zeros, dilate or ones, strict=True)]
@@ -55,6 +65,8 @@ def misread_axes(
             return True
         steps_over_one = stride > 1 and size + 2 * pad - extent < stride
         if not short:
+            if len(axes) == 3 and i == 0 and pad > stride > 1 and -pad % stride + extent > size:
+                return True
             return of_one_channel and steps_over_one and i == len(axes) - 1
         return steps_over_one or (pad > 0 and extent > size) or (of_one_element and stride > 1)
 
@@ -85,3 +97,49 @@ def without_misread_windows(
         elif extent == 1:
             data, strides[i] = data[(slice(None),) * (i + 2) + (slice(None, None, strides[i]),)], 1
     return data, tuple(strides), tuple(pads)
+
+
+def transposed_without(
+    axes: Sequence[int],
+    transposed: Callable[..., Tensor],
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    *,
+    kernel: Shape,
+    stride: Shape,
+    pad: Shape,
+    adj: Shape,
+    dilate: Shape,
+    num_group: int,
+) -> Tensor:
+    """Compute a deconvolution so that along `axes` nothing is computed wrongly.
+
+    Along these it is computed whole, and what `pad` takes away is cut off, what `adj` adds is added, afterwards; so are
+    the zeros between what filters of one element make.
+
+    >>> run = torch.nn.functional.conv_transpose1d
+    >>> how = {"kernel": (3,), "stride": (2,), "pad": (1,), "adj": (1,), "dilate": (), "num_group": 1}
+    >>> transposed_without([0], run, torch.ones(1, 1, 1), torch.tensor([[[1.0, 2, 3]]]), None, **how)
+    tensor([[[2., 3.]]])
+    """
+    ones, zeros = [1] * len(kernel), [0] * len(kernel)
+    strides, pads, added = list(stride or ones), list(pad or zeros), list(adj or zeros)
+    cut, between = zeros * 2, {}
+    for i in axes:
+        # As `torch.nn.functional.pad` takes them: from the last axis to the first, before and after.
+        place = 2 * (len(kernel) - 1 - i)
+        cut[place : place + 2] = -pads[i], added[i] - pads[i]
+        pads[i] = added[i] = 0
+        if data.shape[i + 2] == 1:
+            strides[i] = 1
+        elif kernel[i] == 1:
+            between[i + 2], strides[i] = strides[i], 1
+    out = transposed(data, weight, None, strides, pads, added, num_group, dilate or 1)
+    if between:
+        steps = [between.get(i, 1) for i in range(out.dim())]
+        spread = out.new_zeros([step * (n - 1) + 1 for n, step in zip(out.shape, steps, strict=True)])
+        spread[tuple(slice(None, None, step) for step in steps)] = out
+        out = spread
+    out = F.pad(out, cut)
+    return out if bias is None else out + bias.view(-1, *ones)
