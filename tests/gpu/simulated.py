@@ -35,9 +35,10 @@ __all__ = ["Traffic", "simulated_gpus"]
 
 CPU = torch.device("cpu")
 #: Of what a composite operator made for itself, in C++: it asked for the device of its inputs, which was not seen.
-ANYWHERE = torch.device("meta")
+ANYWHERE = torch.device("lazy")
 
-#: What is counted: copies "to a GPU", "from a GPU" and "between GPUs", and "waits" for a value of one.
+#: What is counted: copies "to a GPU", "from a GPU" and "between GPUs", and "waits" for what GPUs compute: for a value,
+#: and for all that came before a copy, unless it is from pinned memory and need not block.
 Traffic = Counter[str]
 
 _GETTERS = {
@@ -74,6 +75,16 @@ class Placement:
         self._noted: dict[int, tuple[StorageWeakRef, torch.device]] = {}
         self._limit = 1000
         self.latest = CPU  # where an operator last computed
+        self._pinned: dict[int, StorageWeakRef] = {}
+
+    def pin(self, tensor: Tensor) -> None:
+        with torch._C.DisableTorchFunction():
+            storage = tensor.untyped_storage()
+            self._pinned[storage._cdata] = StorageWeakRef(storage)
+
+    def is_pinned(self, tensor: Tensor) -> bool:
+        with torch._C.DisableTorchFunction():
+            return tensor.untyped_storage()._cdata in self._pinned
 
     def of(self, tensor: Tensor) -> torch.device:
         with torch._C.DisableTorchFunction():
@@ -129,9 +140,11 @@ class _Calls(TorchFunctionMode):
             return _GETTERS[func](self._placement.latest if device == ANYWHERE else device)
         if func is torch.device:
             return func(*args, **kwargs)
-        kwargs.pop("pin_memory", None)
-        if func is Tensor.pin_memory:
-            return args[0].clone()
+        if kwargs.pop("pin_memory", False) or func is Tensor.pin_memory:
+            made = args[0].clone() if func is Tensor.pin_memory else func(*args, **kwargs)
+            self._placement.put(made, CPU)
+            self._placement.pin(made)
+            return made
         if func in (Tensor.numpy, Tensor.__array__) and self._placement.of(args[0]).type == "cuda":
             raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() first.")
         if func is Tensor.tolist and self._placement.of(args[0]).type == "cuda":
@@ -150,8 +163,8 @@ class _Calls(TorchFunctionMode):
         if not isinstance(made, Tensor):
             return made
         if func in _MOVES:
-            before = self._placement.of(made)
-            self._count_copy(before, named)
+            blocks = not (kwargs.get("non_blocking") and self._placement.is_pinned(made))
+            count_copy(self._traffic, self._placement.of(made), named, blocks)
             return self._placement.move(made, named)
         self._placement.put(made, named)
         return made
@@ -169,15 +182,14 @@ class _Calls(TorchFunctionMode):
                 return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
         return None
 
-    def _count_copy(self, source: torch.device, target: torch.device) -> None:
-        count_copy(self._traffic, source, target)
 
-
-def count_copy(traffic: Traffic, source: torch.device, target: torch.device) -> None:
+def count_copy(traffic: Traffic, source: torch.device, target: torch.device, blocks: bool) -> None:
     if source == target or ANYWHERE in (source, target):
         return
     kinds = source.type == "cuda", target.type == "cuda"
     traffic[{(False, True): "to a GPU", (True, False): "from a GPU"}.get(kinds, "between GPUs")] += 1
+    if blocks and not all(kinds):
+        traffic["waits"] += 1
 
 
 def _to_cpu(value: Any) -> Any:
@@ -218,8 +230,9 @@ class _Operators(TorchDispatchMode):
         name = func.overloadpacket.__name__
         places = [(self._placement.of(each), each) for each in tensors]
         if name in _CROSSING:
-            for (target, _), (source, _) in zip(places, places[len(places) // 2 :], strict=False):
-                count_copy(self._traffic, source, target)
+            may_wait = name != "copy_" or not (args[2:] and args[2])
+            for (target, _), (source, given) in zip(places, places[len(places) // 2 :], strict=False):
+                count_copy(self._traffic, source, target, may_wait or not self._placement.is_pinned(given))
             return places[0][0]
         found = {place for place, each in places if place != ANYWHERE and (place != CPU or each.dim())}
         if name in _INDEXED:
@@ -245,7 +258,7 @@ class _Operators(TorchDispatchMode):
         if func.namespace.startswith("mkldnn") or "mkldnn" in name or _schema_name(func) in only_on_cpus():
             raise NotImplementedError(f"{func}: has no code for CUDA")
         if name in _PRODUCTS and not (tensors[0].is_floating_point() or tensors[0].is_complex()):
-            raise RuntimeError(f'"{name}_cuda" not implemented for {tensors[0].dtype}')
+            raise RuntimeError(f"\"{name}_cuda\" not implemented for '{tensors[0].dtype}'")
 
 
 def _is_in(tensor: Tensor, indices: Sequence[Tensor | None]) -> bool:
@@ -286,8 +299,8 @@ def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
     >>> import rebind as mx
     >>> with simulated_gpus() as traffic:
     ...     x = mx.nd.ones((2, 3), mx.gpu(0))
-    ...     print(x.context, x.tensor.device, (x + x).asnumpy().sum(), dict(traffic))
-    gpu(0) cuda:0 12.0 {'from a GPU': 1}
+    ...     print(x.context, x.tensor.device, (x + x).asnumpy().sum(), traffic["from a GPU"])
+    gpu(0) cuda:0 12.0 1
     """
     placement, traffic = Placement(), Traffic()
 
@@ -313,5 +326,12 @@ def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
         stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
         torch._C._set_mkldnn_enabled(False)
         stack.enter_context(_Operators(placement, traffic))
-        stack.enter_context(_Calls(placement, traffic))
+        calls = stack.enter_context(_Calls(placement, traffic))
+        run_engine = torch.autograd._engine_run_backward
+
+        def run_with_calls(*args: Any, **kwargs: Any) -> Any:
+            with calls:  # left where PyTorch's `backward` begins, and hooks in Python may follow
+                return run_engine(*args, **kwargs)
+
+        stack.enter_context(mock.patch("torch.autograd._engine_run_backward", run_with_calls))
         yield traffic

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,14 @@ from rebind.executor import Executor
 from rebind.ops import OPERATORS
 
 from ..ops.sample import Sample
-from ..ops.samples import SAMPLES
+from ..ops.samples import LAYERS, SAMPLES
 
 DEVICE = os.environ.get("REBIND_TEST_DEVICE", "gpu(0)")
 S = mx.sym
+
+DRAWING = [each for each in SAMPLES if "generator" in OPERATORS[each.name].signature.modes]
+#: What draws no numbers, which are others on each device.
+CASES = [each for each in (*SAMPLES, *LAYERS) if each not in DRAWING and each.name != "Dropout"]
 
 pytestmark = [
     pytest.mark.skipif(DEVICE.startswith("gpu") and not num_gpus(), reason="needs a GPU"),
@@ -45,6 +49,10 @@ def gpu() -> Iterator[Device]:
         each.allow_tf32 = value
 
 
+def in_one_list(made: Any) -> list[Any]:
+    return made if isinstance(made, list) else [made]
+
+
 def made_there(sample: Sample, device: Device) -> dict[str, Device]:
     """Return what tells an operator without inputs where to compute."""
     takes_device = not sample.arrays and "ctx" in OPERATORS[sample.name].signature.parameters
@@ -61,8 +69,7 @@ def difference(sample: Sample, device: Device) -> str | None:
                 array.attach_grad()
         with mx.autograd.record(train_mode=sample.training):
             function = getattr(mx.nd._internal, sample.name)
-            made = function(*arrays, **sample.parameters, **made_there(sample, where))
-            made = made if isinstance(made, list) else [made]
+            made = in_one_list(function(*arrays, **sample.parameters, **made_there(sample, where)))
             if differentiable := [each for each in made if each.is_recorded]:
                 mx.autograd.backward(differentiable)
         assert all(each.context == where for each in made)
@@ -74,16 +81,20 @@ def difference(sample: Sample, device: Device) -> str | None:
     return None
 
 
-def test_operators(gpu: Device) -> None:
-    wrong = []
-    for sample in SAMPLES:
-        if "generator" in OPERATORS[sample.name].signature.modes:
-            continue  # other numbers are drawn there
+def errors_of(samples: Iterable[Sample], check: Callable[[Sample], str | None]) -> list[str]:
+    """Return what `check` says of each sample, or raises: all are tried, so that one run tells of all."""
+    found = []
+    for sample in samples:
         try:
-            wrong.append(difference(sample, gpu))
-        except Exception as error:  # all are tried, so that one run tells of all
-            wrong.append(f"{sample}: {type(error).__name__}: {error}")
-    assert not [each for each in wrong if each is not None]
+            wrong = check(sample)
+        except Exception as error:
+            wrong = f"{sample}: {type(error).__name__}: {error}"
+        found += [] if wrong is None else [wrong]
+    return found
+
+
+def test_operators(gpu: Device) -> None:
+    assert not errors_of(CASES, lambda sample: difference(sample, gpu))
 
 
 def dense() -> Any:
@@ -118,7 +129,7 @@ ADAM = ("adam", {"learning_rate": 0.01})
 
 
 def trained(
-    name: str, device: Device, optimizer: tuple[str, dict[str, float]] = MOMENTUM, **how: Any
+    name: str, device: Device | list[Device], optimizer: tuple[str, dict[str, float]] = MOMENTUM, **how: Any
 ) -> dict[str, np.ndarray]:
     """Return the parameters after two epochs, and the predictions."""
     make, shape = NETWORKS[name]

@@ -1,27 +1,208 @@
-"""What rebind does on GPUs, on GPUs that are simulated: every operator, with its gradients, is possible there."""
+"""What rebind does on GPUs, tried on GPUs that are simulated: no arrays meet on two devices, nothing waits unseen."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
 import pytest
 
-from rebind.device import Device
-from rebind.ops import OPERATORS
+import rebind as mx
+from rebind.errors import DeviceError
+from rebind.optimizer import Optimizer
 
-from ..ops.samples import SAMPLES
-from .simulated import simulated_gpus
-from .test_gpu import difference
+from ..ops.sample import Sample
+from ..optimizer.samples import FORMS
+from ..parity import test_operators as recorded
+from .simulated import Traffic, simulated_gpus
+from .test_gpu import (
+    ADAM,
+    CASES,
+    DRAWING,
+    MOMENTUM,
+    NETWORKS,
+    difference,
+    errors_of,
+    in_one_list,
+    same,
+    trained,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+PARTS = 8
+parts = pytest.mark.parametrize("part", range(PARTS))
 
 
-@pytest.mark.parametrize("part", range(8))
-def test_operators(part: int) -> None:
-    wrong = []
-    device = Device("gpu", 0)
-    for sample in SAMPLES[part::8]:
-        if "generator" in OPERATORS[sample.name].signature.modes:
-            continue
-        with simulated_gpus():
-            try:
-                wrong.append(difference(sample, device))
-            except Exception as error:
-                wrong.append(f"{sample}: {type(error).__name__}: {error}")
-    assert not [each for each in wrong if each is not None]
+@pytest.fixture(autouse=True)
+def traffic() -> Iterator[Traffic]:
+    """GPUs for each test; what they copy, and wait for, is counted."""
+    with simulated_gpus() as counted:
+        yield counted
+
+
+# The simulation itself.
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        pytest.param(
+            lambda x, y: x + y.cpu(), "add: Expected all tensors to be on the same device", id="sum"
+        ),
+        pytest.param(lambda x, y: x + y.to("cuda:1"), "cuda:0 .+ cuda:1", id="of-two-gpus"),
+        pytest.param(lambda x, y: x.numpy(), "can't convert cuda:0", id="numpy"),
+        pytest.param(
+            lambda x, y: x.int() @ y.int().T, "not implemented for 'torch.int32'", id="whole-numbers"
+        ),
+        pytest.param(lambda x, y: x.to_mkldnn(), "has no code for CUDA", id="onednn"),
+    ],
+)
+def test_what_a_gpu_refuses(use: Callable[..., Any], says: str) -> None:
+    x, y = mx.nd.ones((2, 3), mx.gpu()).tensor, mx.nd.ones((2, 3), mx.gpu()).tensor
+    with pytest.raises((RuntimeError, TypeError, NotImplementedError), match=says):
+        use(x, y)
+
+
+def test_what_is_counted(traffic: Traffic) -> None:
+    x = mx.nd.ones((2, 3))
+    there = x.as_in_context(mx.gpu(0))
+    assert traffic == {"to a GPU": 1, "waits": 1}
+    there[:] = x  # by way of pinned memory
+    assert traffic == {"to a GPU": 2, "waits": 1}
+    assert there.sum().asscalar() == 6
+    assert traffic == {"to a GPU": 2, "from a GPU": 1, "waits": 2}
+    there.copyto(mx.gpu(1)).wait_to_read()
+    assert traffic == {"to a GPU": 2, "from a GPU": 1, "between GPUs": 1, "waits": 3}
+
+
+# Operators.
+
+
+@parts
+def test_operators_compute_what_they_do_on_the_cpu(part: int) -> None:
+    assert not errors_of(CASES[part::PARTS], lambda sample: difference(sample, mx.gpu(0)))
+
+
+def test_operators_draw_where_they_are_asked_to() -> None:
+    def elsewhere(sample: Sample) -> str | None:
+        with mx.gpu(1):
+            arrays = [mx.nd.array(value, dtype=value.dtype) for value in sample.inputs()]
+            made = in_one_list(getattr(mx.nd._internal, sample.name)(*arrays, **sample.parameters))
+        places = {each.context for each in made} | {str(each.tensor.device) for each in made}
+        return None if places == {mx.gpu(1), "cuda:1"} else f"{sample}: {places}"
+
+    assert not errors_of(DRAWING, elsewhere)
+
+
+@parts
+def test_operators_compute_what_mxnet_did(part: int) -> None:
+    def compare(row: Any) -> None:
+        with mx.gpu(0):
+            recorded.test_operator(*row.values)
+
+    assert not errors_of(recorded.ROWS[part::PARTS], compare)
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        pytest.param(
+            lambda here, there: here + there, r"broadcast_add: .+ got lhs cpu, rhs gpu\(0\)", id="sum"
+        ),
+        pytest.param(
+            lambda here, there: mx.nd.FullyConnected(there, here, num_hidden=2, no_bias=True),
+            r"FullyConnected: .+ got data gpu\(0\), weight cpu",
+            id="layer",
+        ),
+        pytest.param(
+            lambda here, there: mx.sym.var("x").bind(mx.gpu(), {"x": here}),
+            r"bind: x must be on gpu\(0\), where the executor is; got cpu\(0\)",
+            id="argument",
+        ),
+        pytest.param(
+            lambda here, there: mx.sym.var("x").bind(mx.gpu(), {"x": there}, {"x": here}),
+            r"bind: the gradient of x must be on gpu\(0\)",
+            id="gradient",
+        ),
+    ],
+)
+def test_arrays_of_two_devices(use: Callable[..., Any], says: str) -> None:
+    with pytest.raises(DeviceError, match=says):
+        use(mx.nd.ones((2, 2)), mx.nd.ones((2, 2), mx.gpu()))
+
+
+# Training.
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "optimizer"), [*((name, MOMENTUM) for name in NETWORKS), ("dense", ADAM)], ids=str
+)
+def test_training(name: str, optimizer: Any, number: int) -> None:
+    found = trained(name, [mx.gpu(i) for i in range(number)], optimizer)
+    same(found, trained(name, [mx.cpu(i) for i in range(number)], optimizer))
+
+
+def fitted(batches: int, **how: Any) -> None:
+    """Train the dense network for an epoch."""
+    make, (_, *shape) = NETWORKS["dense"]
+    random = np.random.default_rng(1)
+    data, label = random.normal(size=(8 * batches, *shape)), random.integers(0, 3, 8 * batches)
+    module = mx.mod.Module(make(), context=[mx.gpu(i) for i in range(how.pop("gpus", 1))])
+    module.fit(mx.io.NDArrayIter(data, label, 8), num_epoch=1, progress=False, **how)
+
+
+METRICS = [
+    "acc",
+    "ce",
+    mx.metric.TopKAccuracy(2),
+    "mae",
+    "mse",
+    "rmse",
+    "nll_loss",
+    "pcc",
+    mx.metric.Perplexity(None),
+]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        *(pytest.param({"eval_metric": each}, id=str(getattr(each, "name", each))) for each in METRICS),
+        *(
+            pytest.param({"optimizer": name, "optimizer_params": settings}, id=form.id)
+            for form in FORMS
+            for name, settings in [form.values]
+        ),
+        pytest.param({"batch_end_callback": mx.callback.Speedometer(8, 1000)}, id="speedometer"),
+        pytest.param({"gpus": 2, "kvstore": "device"}, id="two GPUs"),
+        pytest.param({"gpus": 2, "kvstore": None}, id="two GPUs, no store"),
+    ],
+)
+def test_a_batch_of_fit_waits_for_nothing(how: dict[str, Any], traffic: Traffic) -> None:
+    """Per device come data and labels, the labels again for the metric, for which an epoch waits at its end."""
+    seen = []
+    for batches in (4, 12):
+        traffic.clear()
+        fitted(batches, **how)
+        seen.append(traffic.copy())
+    few, many = seen
+    assert many["waits"] == few["waits"] <= 3
+    assert many["from a GPU"] == few["from a GPU"]
+    assert many["to a GPU"] - few["to a GPU"] == 8 * 3 * how.get("gpus", 1)
+
+
+def test_what_an_optimizer_has_collected_may_be_elsewhere() -> None:
+    found = []
+    for device in (mx.cpu(), mx.gpu()):
+        weight, gradient = mx.nd.ones((2,), device), mx.nd.ones((2,), device)
+        updater = mx.optimizer.get_updater(mx.optimizer.create("lbsgd", batch_scale=2))
+        updater(0, gradient, weight)
+        again = mx.optimizer.get_updater(Optimizer.create_optimizer("sgd"))
+        again.set_states(updater.get_states(dump_optimizer=True))  # as from a file: on the CPU
+        again(0, gradient, weight)
+        found.append(weight.asnumpy())
+    np.testing.assert_array_equal(*found)
+    assert (found[0] != 1).all()

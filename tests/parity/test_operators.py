@@ -53,7 +53,7 @@ def bind(case: Case, entry: dict[str, Any], pack: Pack) -> Any:
         for key in entry.get("gradients", {})
     }
     requests = {key: "write" if key in gradients else "null" for key in arguments}
-    return symbol.bind(mx.cpu(), arguments, gradients, requests, states)
+    return symbol.bind(mx.current_device(), arguments, gradients, requests, states)
 
 
 def to_rebind(value: np.ndarray) -> Any:

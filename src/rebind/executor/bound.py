@@ -16,6 +16,7 @@ from torch.utils.hooks import RemovableHandle
 from ..device import Device
 from ..errors import (
     ArgumentError,
+    DeviceError,
     NameLookupError,
     ShapeError,
     UnknownArgumentError,
@@ -106,6 +107,22 @@ class BoundArrays:
         """All arrays that are there: arguments and auxiliary states."""
         args = {name: slot.array for name, slot in self.slots.items()}
         return {name: value for name, value in {**args, **self.aux}.items() if value is not None}
+
+    def check_devices(self) -> None:
+        """Raise a DeviceError for an array, or a gradient, that is elsewhere; all devices of the CPU are one place.
+
+        >>> import rebind as mx
+        >>> x = mx.nd.ones((2,), mx.cpu(1))
+        >>> BoundArrays(mx.sym.var("x").graph, mx.cpu(), {"x": x}, {}, {"x": "null"}, {}).check_devices()
+        """
+        place = self.device.torch
+        grads = {f"the gradient of {name}": slot.grad for name, slot in self.slots.items()}
+        for name, found in {**self.present, **grads}.items():
+            if found is not None and found.storage.device != place:
+                raise DeviceError(
+                    f"bind: {name} must be on {self.device}, where the executor is; got {found.device}. Copy it "
+                    "with as_in_context(), or name the devices of a network that is on several with group2ctx."
+                )
 
     def infer(self) -> Facts:
         """Return all shapes, types and storage types that follow; a contradiction is an error that names the node.

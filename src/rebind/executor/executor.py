@@ -118,6 +118,8 @@ class Executor(ReadyRuns):
         self._setup(sym, arrays, groups)
         if arrays.missing:
             raise ParameterError(f"bind: arrays are missing for {arrays.missing}")
+        if not groups:
+            arrays.check_devices()
         self._make_outputs()
         return self
 

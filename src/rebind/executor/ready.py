@@ -246,11 +246,11 @@ class ReadyInference(ReadyRun):
 def _memory_beside(
     inputs: Sequence[NDArray], arrays: BoundArrays, released: bool = False
 ) -> SameMemory | None:
-    """Return the memory of all arrays but the inputs; None where some are not dense, or are not on the processor.
+    """Return the memory of all arrays but the inputs; None where some are not dense.
 
     With `released`, some may have been given up.
     """
-    if arrays.device.device_type != "cpu" or not are_dense(inputs):
+    if not are_dense(inputs):
         return None
     known = {id(array) for array in inputs}
     found = [*(slot.array for slot in arrays.order), *arrays.aux.values()]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, ShapeError
+from ..ndarray.sending import sent
 from .arrays import Arrays, as_pairs, as_tensor, together
 from .base import metrics
 from .eval_metric import AveragedMetric, EvalMetric, averaging_constructor
@@ -94,7 +95,7 @@ class _OfTwoClasses(AveragedMetric):
         with torch.no_grad():
             for label, pred in pairs:
                 scores, classes = as_tensor(pred), as_tensor(label)
-                counts.append(binary_counts(classes.to(scores.device), scores, self.name))
+                counts.append(binary_counts(sent(classes, scores.device), scores, self.name))
                 samples += classes.numel()
             # Counts of several devices meet on one of them.
             total = functools.reduce(lambda one, other: torch.add(*together(one, other)), counts)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ..errors import ParameterError
 from ..grad_mode import grad_mode
+from ..ndarray.sending import sent
 from .arrays import (
     Array,
     Arrays,
@@ -157,7 +158,7 @@ class EvalMetric(Generic[Sum]):
             for label, pred in as_pairs(labels, preds):
                 scores, classes = as_tensor(pred), as_tensor(label)
                 if classes.device != scores.device:
-                    classes = classes.to(scores.device)
+                    classes = sent(classes, scores.device)
                 self._add(*self.measure(classes, scores))
 
     def update_dict(self, label: Mapping[str, Array], pred: Mapping[str, Array]) -> None:

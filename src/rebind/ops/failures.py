@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..errors import DTypeError, MXNetError, ShapeError
+from ..errors import DeviceError, DTypeError, MXNetError, ShapeError
 from ..params import Params
 from ..shapes import Shape, merge
 from .spec import Operator
@@ -72,6 +73,10 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
     if "not implemented for '" in text:  # torch has no kernel for the type
         types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
         return DTypeError(f"cannot compute with arrays of this type; got {types}. Convert with astype().")
+    # A number without axes may be on the CPU for any device; those of shapes alone are nowhere.
+    if len({each.device for each in present if each.dim() and not each.is_meta}) > 1:
+        places = ", ".join(f"{name} {_named(t.device)}" for name, t in zip(names, present, strict=False))
+        return DeviceError(f"arrays must be on one device; got {places}. Copy with as_in_context().")
     # The rules that the operator declares name the input at fault, where they can.
     shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, present, strict=False)}
     found = misfit(op, shapes, p)
@@ -79,6 +84,10 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
         return found
     listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
     return ShapeError(f"inputs do not fit; got {listed or 'no inputs'}. {text.splitlines()[0]}")
+
+
+def _named(device: torch.device) -> str:
+    return f"gpu({device.index})" if device.type == "cuda" else device.type
 
 
 def misfit(op: Operator, shapes: Mapping[str, Shape], p: Params) -> ShapeError | None:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..errors import ParameterError, near_names
 from ..ndarray import NDArray
+from ..ndarray.sending import sent
 from ..ops.update import lists
 from ..ops.update.layerwise import sums_of_squares
 from ..ops.update.lists import Tensors
@@ -115,8 +116,10 @@ class LBSGD(WithMomentum):
             collected["num_cums"] += 1
             if self.batch_scale > 1:
                 total = collected["cum_grad"]
-                # The first gradient is cloned, as the sum must not be written into the caller's array.
-                sums[k] = total.tensor.add_(grad) if isinstance(total, NDArray) else grad.clone()
+                if isinstance(total, NDArray):  # which was read from a file may be elsewhere
+                    sums[k] = sent(total.tensor, grad.device).add_(grad)
+                else:  # the first is cloned, as the sum must not be written into the caller's array
+                    sums[k] = grad.clone()
                 collected["cum_grad"] = NDArray(sums[k])
             if collected["num_cums"] % self.batch_scale == 0:
                 collected["cum_grad"] = 0

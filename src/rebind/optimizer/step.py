@@ -19,6 +19,7 @@ from torch import Tensor
 from ..draws import derive
 from ..ndarray import NDArray
 from ..ndarray.order import as_dense
+from ..ndarray.sending import sent
 from ..ops.update.lists import Limit
 from .arrays import ArrayTree
 from .group import LOW_PRECISION, Group, InnerState, clip_together
@@ -226,7 +227,7 @@ def make_rates(
     if names:
         flat += [of_weight[name] for name in names for of_weight in more]
     numbers = torch.from_numpy(numpy.array(flat, numpy.float64))
-    return Rates(numbers.to(device), names, seed)
+    return Rates(sent(numbers, torch.device(device)), names, seed)
 
 
 def state_tensors(state: ArrayTree) -> StateTree:
