@@ -15,6 +15,7 @@ from rebind.optimizer import Optimizer
 from ..ops.sample import Sample
 from ..optimizer.samples import FORMS
 from ..parity import test_operators as recorded
+from . import test_gpu
 from .simulated import Traffic, simulated_gpus
 from .test_gpu import (
     ADAM,
@@ -67,9 +68,9 @@ def test_what_a_gpu_refuses(use: Callable[..., Any], says: str) -> None:
 
 def test_what_is_counted(traffic: Traffic) -> None:
     x = mx.nd.ones((2, 3))
-    there = x.as_in_context(mx.gpu(0))
-    assert traffic == {"to a GPU": 1, "waits": 1}
-    there[:] = x  # by way of pinned memory
+    there = x.as_in_context(mx.gpu(0))  # by way of pinned memory
+    assert traffic == {"to a GPU": 1}
+    there.tensor.copy_(x.tensor)
     assert traffic == {"to a GPU": 2, "waits": 1}
     assert there.sum().asscalar() == 6
     assert traffic == {"to a GPU": 2, "from a GPU": 1, "waits": 2}
@@ -133,6 +134,18 @@ def test_arrays_of_two_devices(use: Callable[..., Any], says: str) -> None:
         use(mx.nd.ones((2, 2)), mx.nd.ones((2, 2), mx.gpu()))
 
 
+# The tests of a GPU that say something here.
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_what_is_copied_there_may_be_written_over_at_once(dtype: str) -> None:
+    test_gpu.test_what_is_copied_there_may_be_written_over_at_once(dtype, mx.gpu())
+
+
+def test_numbers_follow_from_the_seed() -> None:
+    test_gpu.test_numbers_follow_from_the_seed(mx.gpu())
+
+
 # Training.
 
 
@@ -145,13 +158,16 @@ def test_training(name: str, optimizer: Any, number: int) -> None:
     same(found, trained(name, [mx.cpu(i) for i in range(number)], optimizer))
 
 
-def fitted(batches: int, **how: Any) -> None:
-    """Train the dense network for an epoch."""
-    make, (_, *shape) = NETWORKS["dense"]
+def some_batches(count: int) -> mx.io.NDArrayIter:
+    _, (_, *shape) = NETWORKS["dense"]
     random = np.random.default_rng(1)
-    data, label = random.normal(size=(8 * batches, *shape)), random.integers(0, 3, 8 * batches)
-    module = mx.mod.Module(make(), context=[mx.gpu(i) for i in range(how.pop("gpus", 1))])
-    module.fit(mx.io.NDArrayIter(data, label, 8), num_epoch=1, progress=False, **how)
+    return mx.io.NDArrayIter(random.normal(size=(8 * count, *shape)), random.integers(0, 3, 8 * count), 8)
+
+
+def fitted(count: int, **how: Any) -> None:
+    """Train the dense network for an epoch."""
+    module = mx.mod.Module(NETWORKS["dense"][0](), context=[mx.gpu(i) for i in range(how.pop("gpus", 1))])
+    module.fit(some_batches(count), num_epoch=1, progress=False, **how)
 
 
 METRICS = [
@@ -184,14 +200,82 @@ METRICS = [
 def test_a_batch_of_fit_waits_for_nothing(how: dict[str, Any], traffic: Traffic) -> None:
     """Per device come data and labels, the labels again for the metric, for which an epoch waits at its end."""
     seen = []
-    for batches in (4, 12):
+    for count in (4, 12):
         traffic.clear()
-        fitted(batches, **how)
+        fitted(count, **how)
         seen.append(traffic.copy())
     few, many = seen
     assert many["waits"] == few["waits"] <= 3
     assert many["from a GPU"] == few["from a GPU"]
     assert many["to a GPU"] - few["to a GPU"] == 8 * 3 * how.get("gpus", 1)
+
+
+def bound(batches: mx.io.NDArrayIter) -> mx.mod.Module:
+    module = mx.mod.Module(NETWORKS["dense"][0](), context=mx.gpu())
+    module.bind(batches.provide_data, batches.provide_label)
+    module.init_params()
+    module.init_optimizer()
+    return module
+
+
+def in_single_calls(batches: mx.io.NDArrayIter) -> None:
+    module = bound(batches)
+    for batch in batches:
+        module.forward(batch)
+        module.backward()
+        module.update()
+
+
+def in_an_executor(batches: mx.io.NDArrayIter) -> None:
+    _, (_, *shape) = NETWORKS["dense"]
+    net = NETWORKS["dense"][0]()
+    executor = net.simple_bind(mx.gpu(), data=(8, *shape), softmax_label=(8,))
+    updater = mx.optimizer.get_updater(mx.optimizer.create("adam"))
+    for batch in batches:
+        executor.arg_dict["data"][:] = batch.data[0].asnumpy()
+        executor.forward(is_train=True, softmax_label=batch.label[0].asnumpy())
+        executor.backward()
+        for index, name in enumerate(net.list_arguments()[1:-1]):
+            updater(index, executor.grad_dict[name], executor.arg_dict[name])
+
+
+def recorded_by_autograd(batches: mx.io.NDArrayIter) -> None:
+    weight = mx.nd.ones((6, 3), mx.gpu())
+    weight.attach_grad()
+    for batch in batches:
+        x, y = batch.data[0].as_in_context(mx.gpu()), mx.nd.array(batch.label[0].asnumpy(), mx.gpu())
+        with mx.autograd.record():
+            loss = mx.nd.softmax_cross_entropy(mx.nd.dot(x, weight), y)
+        loss.backward()
+        weight[:] = weight - 0.1 * weight.grad
+
+
+def by_svrg(batches: mx.io.NDArrayIter) -> None:
+    module = mx.contrib.svrg_optimization.SVRGModule(NETWORKS["dense"][0](), update_freq=1, context=mx.gpu())
+    module.fit(batches, num_epoch=1)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        in_single_calls,
+        in_an_executor,
+        recorded_by_autograd,
+        by_svrg,
+        pytest.param(lambda batches: bound(batches).predict(batches), id="predict"),
+        pytest.param(lambda batches: bound(batches).score(batches, "acc"), id="score"),
+        pytest.param(lambda batches: [*bound(batches).iter_predict(batches)], id="iter_predict"),
+    ],
+)
+def test_a_batch_waits_for_nothing(run: Callable[[mx.io.NDArrayIter], object], traffic: Traffic) -> None:
+    seen = []
+    for count in (4, 12):
+        traffic.clear()
+        run(some_batches(count))
+        seen.append(traffic.copy())
+    few, many = seen
+    assert many["to a GPU"] > few["to a GPU"]
+    assert [many[kind] for kind in ("waits", "from a GPU")] == [few[kind] for kind in ("waits", "from a GPU")]
 
 
 def test_what_an_optimizer_has_collected_may_be_elsewhere() -> None:

@@ -20,6 +20,7 @@ from .base import wrap
 from .callers import invoke_by_name
 from .mode import mode
 from .ndarray import NDArray, array, call
+from .sending import sent
 from .storage import DenseStorage, Storage, storage_kind
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def linspace(
     device = as_device(ctx, "nd.linspace: ctx")
     # In double precision first, so that the values are the nearest of their type.
     values = torch.linspace(start, stop, num + (not endpoint), dtype=torch.float64)[:num]
-    return NDArray(values.to(device.torch, dtypes.torch_dtype(dtype)), device)
+    return NDArray(sent(values, device.torch, dtypes.torch_dtype(dtype)), device)
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeLike | None = None) -> NDArray:

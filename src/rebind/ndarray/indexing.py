@@ -14,6 +14,7 @@ from torch import Tensor
 from ..dtypes import number_in
 from ..errors import BoundsError, ParameterError, ShapeError
 from .base import ArrayBase
+from .sending import sent
 
 __all__ = ["Bounds", "Key", "TorchKey", "bounds", "is_basic", "read", "slices", "torch_key", "write"]
 
@@ -50,7 +51,7 @@ def _torch_index(index: Index, device: torch.device) -> TorchIndex:
     if tensor is not None:
         # torch takes masks and int64; arrays of indices are float32 by default in MXNet.
         wanted = tensor.dtype if tensor.dtype in (torch.bool, torch.int64) else torch.int64
-        return tensor.detach().to(device, wanted)
+        return sent(tensor.detach(), device, wanted)
     try:
         return operator.index(index)  # type: ignore[arg-type]  # index() refuses the rest
     except TypeError:

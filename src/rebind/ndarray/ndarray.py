@@ -25,6 +25,7 @@ from .mode import mode
 from .numpy_like import NumPyLike
 from .old_methods import OldMethods
 from .reading import copied
+from .sending import sent
 from .storage import Storage, convert, storage_kind
 
 __all__ = ["BINARY", "BinaryOperators", "NDArray", "array", "call", "combine", "invoke"]
@@ -128,7 +129,7 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
             # From storage to storage where nothing is recorded, else as torch's operation.
             if self._is_for_storage():
                 return wrap(self.storage.to(other.torch, copy=True), other)
-            return NDArray(self.source().to(other.torch, copy=True), other)
+            return NDArray(sent(self.source(), other.torch, copy=True), other)
         if not isinstance(other, NDArray):
             raise ArgumentError(f"NDArray.copyto: other must be an NDArray or a Device; got {other!r}")
         if other.shape != self.shape:
@@ -249,5 +250,5 @@ def _unpickle_stored(
     stype: str, shape: tuple[int, ...], members: Sequence[NDArray], device: Device
 ) -> NDArray:
     device = _available(device)
-    tensors: list[Tensor] = [member.tensor.to(device.torch) for member in members]
+    tensors: list[Tensor] = [sent(member.tensor, device.torch) for member in members]
     return wrap(storage_kind(stype, "pickle: stype").from_members(shape, tensors), device)

@@ -13,6 +13,7 @@ from ..dtypes import DTypeLike
 from ..errors import ArgumentError, shown
 from .base import ArrayBase, wrap_tensor
 from .mode import mode
+from .sending import sent
 
 __all__ = ["array_like", "copied", "read_numbers"]
 
@@ -33,7 +34,7 @@ def copied(
         tensor = read_numbers(source_array, "nd.array: source_array")
         if tensor.ndim == 0 and not mode.numpy_shapes:
             tensor = tensor.reshape(1)
-    return tensor.to(device.torch, wanted, copy=True)
+    return sent(tensor, device.torch, wanted, copy=True)
 
 
 def array_like(values: np.ndarray, like: ArrayBase) -> ArrayBase:

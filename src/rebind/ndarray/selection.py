@@ -24,6 +24,7 @@ from .indexing import Bounds, Key, TorchKey
 from .invoke import call
 from .mode import mode
 from .reading import read_numbers
+from .sending import sent
 from .whole_numbers import wrap_recorded
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Selections(ArrayBase):
                 return source.clone()
         else:
             source = read_numbers(value, "NDArray: a value to write")
-        return source.to(here.device, here.dtype)
+        return sent(source, here.device, here.dtype)
 
     def split_v2(
         self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False

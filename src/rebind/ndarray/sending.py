@@ -24,26 +24,36 @@ def send(source: Tensor, target: Tensor) -> None:
     tensor([1., 2.], dtype=torch.float64)
     """
     if target.is_cuda and _need_not_wait(source, target.dtype):
-        target.copy_(_pinned(source, target.dtype), non_blocking=True)
+        target.copy_(_arriving(source, target.device, target.dtype), non_blocking=True)
     else:
         target.copy_(source)
 
 
-def sent(source: Tensor, device: torch.device) -> Tensor:
-    """Return the values on `device`: `source` itself, if it is there, else a copy, which waits for nothing, as `send`.
+def sent(
+    source: Tensor, device: torch.device, dtype: torch.dtype | None = None, *, copy: bool = False
+) -> Tensor:
+    """Return the values on `device`, and in `dtype`, as ``source.to`` does, but to a GPU as `send`: nothing waits.
 
     >>> source = torch.ones(2)
-    >>> sent(source, torch.device("cpu")) is source
-    True
+    >>> sent(source, torch.device("cpu")) is source, sent(source, torch.device("cpu"), copy=True) is source
+    (True, False)
     """
-    if device.type == "cuda" and _need_not_wait(source, source.dtype):
-        return _pinned(source, source.dtype).to(device, non_blocking=True)
-    return source.to(device)
+    dtype = dtype or source.dtype
+    if device.type == "cuda" and _need_not_wait(source, dtype):
+        return _arriving(source, device, dtype).to(device, dtype, non_blocking=True)
+    return source.to(device, dtype, copy=copy)
 
 
 def _need_not_wait(source: Tensor, dtype: torch.dtype) -> bool:
-    return source.is_cpu and not source.requires_grad and source.numel() * dtype.itemsize <= _MOST_PINNED
+    size = source.numel() * min(source.dtype.itemsize, dtype.itemsize)
+    return source.is_cpu and not source.requires_grad and size <= _MOST_PINNED
 
 
-def _pinned(source: Tensor, dtype: torch.dtype) -> Tensor:
-    return torch.empty_like(source, dtype=dtype, pin_memory=True).copy_(source)
+def _arriving(source: Tensor, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Return the values in pinned memory, in `dtype`; or on their way to the GPU in a smaller type of their own.
+
+    So pixels of a byte are a byte on the way, and become numbers of `dtype` on the GPU.
+    """
+    narrow = source.dtype.itemsize < dtype.itemsize
+    pinned = torch.empty_like(source, dtype=None if narrow else dtype, pin_memory=True).copy_(source)
+    return pinned.to(device, non_blocking=True) if narrow else pinned
