@@ -74,8 +74,10 @@ class Placement:
         # A weak reference keeps the address of a storage from being given to another one.
         self._noted: dict[int, tuple[StorageWeakRef, torch.device]] = {}
         self._limit = 1000
-        self.latest = CPU  # where an operator last computed
         self._pinned: dict[int, StorageWeakRef] = {}
+        self.latest = CPU  # where an operator last computed
+        # PyTorch makes a generator for a GPU only where there is one.
+        self.generators: set[int] = set()
 
     def pin(self, tensor: Tensor) -> None:
         with torch._C.DisableTorchFunction():
@@ -103,11 +105,19 @@ class Placement:
             self._noted[storage._cdata] = (StorageWeakRef(storage), device)
         if len(self._noted) > self._limit:
             self._noted = {key: pair for key, pair in self._noted.items() if not pair[0].expired()}
+            self._pinned = {key: each for key, each in self._pinned.items() if not each.expired()}
             self._limit = 2 * len(self._noted) + 1000
 
     def move(self, tensor: Tensor, device: torch.device) -> Tensor:
         """Return the tensor on `device`, itself or a copy, of which autograd brings the gradient back."""
         return tensor if self.of(tensor) == device else _Moved.apply(tensor, self, device)
+
+    def check_generator(self, kwargs: Mapping[str, Any], device: torch.device) -> None:
+        """Raise PyTorch's error for the generator of another kind of device, where a call is given one."""
+        generator = kwargs.get("generator")
+        # Operators are given one as another object of Python's.
+        if generator is not None and (device.type == "cuda") != (generator._cdata in self.generators):
+            raise RuntimeError(f"Expected a '{device.type}' device type for generator")
 
 
 class _Moved(torch.autograd.Function):
@@ -155,11 +165,13 @@ class _Calls(TorchFunctionMode):
         if named is None:
             made = func(*args, **kwargs)
             if func in _FACTORIES and isinstance(made, Tensor):
+                self._placement.check_generator(kwargs, CPU)
                 self._placement.put(made, CPU)
             return made
         if named.type == "meta":
             return func(*args, **kwargs)
         made = func(*map(_to_cpu, args), **{key: _to_cpu(value) for key, value in kwargs.items()})
+        self._placement.check_generator(kwargs, named)
         if not isinstance(made, Tensor):
             return made
         if func in _MOVES:
@@ -210,6 +222,8 @@ class _Operators(TorchDispatchMode):
         kwargs = kwargs or {}
         tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, Tensor)]
         device = self._device(func, args, tensors)
+        if device != ANYWHERE:
+            self._placement.check_generator(kwargs, device)
         made = func(*args, **kwargs)
         if func.overloadpacket.__name__.startswith("_foreach_") and not made:
             # Under a mode PyTorch leaves out to count what these have written.
@@ -317,10 +331,10 @@ def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
             "torch.cuda.device_of": device_of,
         }.items():
             stack.enter_context(mock.patch(target, value))
-        # PyTorch makes a generator for a GPU only where there is one.
         made = {Device("gpu", i): torch.Generator() for i in range(number)}
         for device, generator in made.items():
             generator.manual_seed(generators._seed_for(device))
+        placement.generators |= {generator._cdata for generator in made.values()}
         stack.enter_context(mock.patch.dict(generators._generators, made))
         # PyTorch's own code asks for oneDNN where it finds, behind what is noted here, a tensor of the CPU.
         stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import rebind as mx
 from rebind.errors import DeviceError
@@ -56,6 +57,9 @@ def traffic() -> Iterator[Traffic]:
         pytest.param(lambda x, y: x.numpy(), "can't convert cuda:0", id="numpy"),
         pytest.param(
             lambda x, y: x.int() @ y.int().T, "not implemented for 'torch.int32'", id="whole-numbers"
+        ),
+        pytest.param(
+            lambda x, y: x.uniform_(generator=torch.Generator()), "Expected a 'cuda'", id="generator"
         ),
         pytest.param(lambda x, y: x.to_mkldnn(), "has no code for CUDA", id="onednn"),
     ],
