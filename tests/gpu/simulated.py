@@ -64,6 +64,8 @@ _WAITING = {
     "_local_scalar_dense", "_unique2", "equal", "is_nonzero", "masked_select", "nonzero", "unique_consecutive",
     "unique_dim",
 }  # fmt: skip
+#: Operators that take a number of the CPU without axes, beside those that compute element by element.
+_WITH_NUMBERS = {"fill", "fill_", "index_put", "index_put_", "masked_fill", "masked_fill_"}
 _PRODUCTS = {"mm", "bmm", "addmm", "baddbmm", "addmv", "mv", "dot", "vdot", "convolution"}
 
 
@@ -248,7 +250,14 @@ class _Operators(TorchDispatchMode):
             for (target, _), (source, given) in zip(places, places[len(places) // 2 :], strict=False):
                 count_copy(self._traffic, source, target, may_wait or not self._placement.is_pinned(given))
             return places[0][0]
-        found = {place for place, each in places if place != ANYWHERE and (place != CPU or each.dim())}
+        takes_numbers = (
+            torch.Tag.pointwise in func.tags or name in _WITH_NUMBERS or name.startswith("_foreach_")
+        )
+        found = {
+            place
+            for place, each in places
+            if place != ANYWHERE and not (takes_numbers and place == CPU and not each.dim())
+        }
         if name in _INDEXED:
             found -= {place for place, each in places if place == CPU and _is_in(each, args[1])}
             found |= {self._placement.of(args[0])} - {ANYWHERE}
