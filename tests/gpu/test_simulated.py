@@ -214,6 +214,12 @@ def test_a_batch_of_fit_waits_for_nothing(how: dict[str, Any], traffic: Traffic)
     assert many["to a GPU"] - few["to a GPU"] == 8 * 3 * how.get("gpus", 1)
 
 
+def with_samples_on_the_gpu(batches: mx.io.NDArrayIter) -> None:
+    (_, data), (_, label) = batches.data[0], batches.label[0]
+    there = mx.io.NDArrayIter(data.as_in_context(mx.gpu()), label.as_in_context(mx.gpu()), 8, shuffle=True)
+    in_single_calls(there)
+
+
 def bound(batches: mx.io.NDArrayIter) -> mx.mod.Module:
     module = mx.mod.Module(NETWORKS["dense"][0](), context=mx.gpu())
     module.bind(batches.provide_data, batches.provide_label)
@@ -263,6 +269,7 @@ def by_svrg(batches: mx.io.NDArrayIter) -> None:
     "run",
     [
         in_single_calls,
+        with_samples_on_the_gpu,
         in_an_executor,
         recorded_by_autograd,
         by_svrg,

@@ -10,6 +10,7 @@ import torch
 
 from ..ndarray import NDArray, array
 from ..ndarray.base import wrap_tensor
+from ..ndarray.sending import sent
 from ..threads import threads_for
 
 __all__ = ["RowsOnDemand", "Samples", "rows_at", "rows_between", "rows_on_demand"]
@@ -64,8 +65,10 @@ def rows_at(samples: Samples, indices: torch.Tensor) -> NDArray:
     """
     if isinstance(samples, NDArray):
         tensor = samples.tensor
+        if tensor.is_cuda:
+            indices = sent(indices, tensor.device)
         with threads_for(len(indices) * tensor[:1].numel()):
-            found = tensor.index_select(0, indices.to(tensor.device))
+            found = tensor.index_select(0, indices)
         return NDArray(found, samples.context)
     # Files are read forward, each row once.
     rows, places = np.unique(indices.numpy(), return_inverse=True)
