@@ -92,7 +92,7 @@ def test_operators_compute_what_they_do_on_the_cpu(part: int) -> None:
 
 def test_operators_draw_where_they_are_asked_to() -> None:
     def elsewhere(sample: Sample) -> str | None:
-        with mx.gpu(1):
+        with mx.gpu(1), mx.autograd.record(train_mode=sample.training):
             arrays = [mx.nd.array(value, dtype=value.dtype) for value in sample.inputs()]
             made = in_one_list(getattr(mx.nd._internal, sample.name)(*arrays, **sample.parameters))
         places = {each.context for each in made} | {str(each.tensor.device) for each in made}
