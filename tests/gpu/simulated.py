@@ -41,6 +41,7 @@ ANYWHERE = torch.device("lazy")
 #: and for all that came before a copy, unless it is from pinned memory and need not block.
 Traffic = Counter[str]
 
+# PyTorch hands on `__get__` of its attributes as the function that is called; its stubs declare plain types there.
 _GETTERS = {
     Tensor.device.__get__: lambda device: device,  # type: ignore[attr-defined]
     Tensor.is_cuda.__get__: lambda device: device.type == "cuda",  # type: ignore[attr-defined]
@@ -130,6 +131,7 @@ class _Moved(torch.autograd.Function):
         placement.put(copied, device)
         return copied
 
+    # The stub of the base has any number of gradients; this has one.
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
         return ctx.back(grad), None, None
@@ -279,6 +281,7 @@ class _Operators(TorchDispatchMode):
 
     def _check(self, func: OpOverload, name: str, tensors: Sequence[Tensor]) -> None:
         if func.namespace.startswith("mkldnn") or "mkldnn" in name or _schema_name(func) in only_on_cpus():
+            # The class that PyTorch raises where an operator has no kernel for a device.
             raise NotImplementedError(f"{func}: has no code for CUDA")
         if name in _PRODUCTS and not (tensors[0].is_floating_point() or tensors[0].is_complex()):
             raise RuntimeError(f"\"{name}_cuda\" not implemented for '{tensors[0].dtype}'")

@@ -168,6 +168,16 @@ def some_batches(count: int) -> mx.io.NDArrayIter:
     return mx.io.NDArrayIter(random.normal(size=(8 * count, *shape)), random.integers(0, 3, 8 * count), 8)
 
 
+def of_few_and_many(run: Callable[[int], object], traffic: Traffic) -> list[Traffic]:
+    """Return what is counted while something runs on 4 batches, and on 12."""
+    seen = []
+    for count in (4, 12):
+        traffic.clear()
+        run(count)
+        seen.append(traffic.copy())
+    return seen
+
+
 def fitted(count: int, **how: Any) -> None:
     """Train the dense network for an epoch."""
     module = mx.mod.Module(NETWORKS["dense"][0](), context=[mx.gpu(i) for i in range(how.pop("gpus", 1))])
@@ -203,12 +213,7 @@ METRICS = [
 )
 def test_a_batch_of_fit_waits_for_nothing(how: dict[str, Any], traffic: Traffic) -> None:
     """Per device come data and labels, the labels again for the metric, for which an epoch waits at its end."""
-    seen = []
-    for count in (4, 12):
-        traffic.clear()
-        fitted(count, **how)
-        seen.append(traffic.copy())
-    few, many = seen
+    few, many = of_few_and_many(lambda count: fitted(count, **how), traffic)
     assert many["waits"] == few["waits"] <= 3
     assert many["from a GPU"] == few["from a GPU"]
     assert many["to a GPU"] - few["to a GPU"] == 8 * 3 * how.get("gpus", 1)
@@ -279,12 +284,7 @@ def by_svrg(batches: mx.io.NDArrayIter) -> None:
     ],
 )
 def test_a_batch_waits_for_nothing(run: Callable[[mx.io.NDArrayIter], object], traffic: Traffic) -> None:
-    seen = []
-    for count in (4, 12):
-        traffic.clear()
-        run(some_batches(count))
-        seen.append(traffic.copy())
-    few, many = seen
+    few, many = of_few_and_many(lambda count: run(some_batches(count)), traffic)
     assert many["to a GPU"] > few["to a GPU"]
     assert [many[kind] for kind in ("waits", "from a GPU")] == [few[kind] for kind in ("waits", "from a GPU")]
 
