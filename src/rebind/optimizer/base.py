@@ -296,8 +296,13 @@ class Optimizer(Algorithm[State]):
             )
         return UpdatePart(self, tuple(index))
 
-    def rates(self, index: Sequence[Hashable], device: torch.device | str = "cpu") -> Rates:
+    def rates(
+        self, index: Sequence[Hashable], device: torch.device | str = "cpu", last: Rates | None = None
+    ) -> Rates:
         """Count an update of the weights, and return what an `UpdatePart` takes for it, on a device.
+
+        `last` is what it has returned for the same weights and device, if nobody reads that any more: it may be written
+        over.
 
         >>> rates = create("sgd", learning_rate=0.5).rates(["a", "b"])
         >>> rates.lr, rates.t
@@ -310,7 +315,7 @@ class Optimizer(Algorithm[State]):
         more = [self.more_rates(i, t) for i, t in zip(index, counts, strict=True)] if has_more else []
         # One seed for the step, from which `UpdatePart` derives one for each weight.
         seed = step_seed() if self.draws else None
-        return make_rates(lrs, wds, counts, self.rescale_grad, more, seed, device)
+        return make_rates(lrs, wds, counts, self.rescale_grad, more, seed, device, last)
 
     def step_state(self, index: Hashable, weight: NDArray, state: ArrayTree) -> StateTree:
         """Return the state of a weight, as the `Updater` has it, for an `UpdatePart`.

@@ -168,12 +168,14 @@ class LBSGD(WithMomentum):
 
     # In an `UpdatePart` the sum of the gradients is in the state, and whether there are enough is a rate.
 
-    def rates(self, index: Sequence[Hashable], device: torch.device | str = "cpu") -> Rates:
+    def rates(
+        self, index: Sequence[Hashable], device: torch.device | str = "cpu", last: Rates | None = None
+    ) -> Rates:
         """Count a call for each weight, and return what an `UpdatePart` takes."""
         for i in index:
             # Before the rates, which depend on it, as when gradients are collected.
             self._collected(i)["num_cums"] += 1
-        return super().rates(index, device)
+        return super().rates(index, device, last)
 
     def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
         """Return whether there are enough gradients for a step.

@@ -49,6 +49,7 @@ class ReadyUpdate:
         self._inner = [inner_tensors(state) for state in states]
         self._dtypes = [*map(_dtype_of, weights)]
         self._elements = sum([each.size for each in weights])
+        self._rates: Rates | None = None
         #: Whether an update was made so.
         self.was_used = False
 
@@ -95,8 +96,9 @@ class ReadyUpdate:
         return are_dense(weights) and [*map(_dtype_of, weights)] == self._dtypes
 
     def rates(self, weights: Sequence[NDArray]) -> Rates:
-        """Count an update, and return its rates, for who makes it in compiled code."""
-        return self._optimizer.rates(self._index, weights[0].tensor.device)
+        """Count an update, and return its rates, for who makes it in compiled code: to be read before the next ones."""
+        self._rates = self._optimizer.rates(self._index, weights[0].tensor.device, self._rates)
+        return self._rates
 
     def update(self, weights: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
         """Update weights by gradients, both of which it takes."""
