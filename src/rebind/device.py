@@ -13,7 +13,8 @@ from .errors import ArgumentError, DeviceError, NameLookupError, ParameterError,
 from .gpu_settings import apply_gpu_settings
 
 __all__ = [
-    "Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "gpu", "gpu_memory_info", "num_gpus",
+    "Context", "Device", "cpu", "cpu_pinned", "current_context", "current_device", "device_of", "gpu",
+    "gpu_memory_info", "num_gpus",
 ]  # fmt: skip
 
 _set_up_gpus = functools.cache(apply_gpu_settings)  # once: what a program sets later stands
@@ -169,6 +170,15 @@ def _why_unusable(device_id: int) -> str:
 
 Context = Device  # MXNet 1.x's name
 _cpu0 = Device("cpu", 0)
+
+
+def device_of(device: torch.device) -> Device:
+    """Return where tensors on a device of torch's are; of those on the CPU nothing says which number.
+
+    >>> device_of(torch.device("cuda", 1)), device_of(torch.device("cpu"))
+    (gpu(1), cpu(0))
+    """
+    return Device("gpu", device.index or 0) if device.type == "cuda" else _cpu0
 
 
 def cpu(device_id: int = 0) -> Device:

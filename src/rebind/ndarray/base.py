@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..device import Device
+from ..device import Device, device_of
 from ..errors import ArgumentError, ShapeError, StateError
 from ..grad_mode import is_grad_enabled, set_grad_enabled
 from .history import Source, opaque_step
@@ -105,7 +105,7 @@ class ArrayBase:
             self.storage = tensor
         else:
             raise ArgumentError(f"NDArray: must be made from a torch.Tensor; got {tensor!r}. Use nd.array().")
-        self.device = device or _device_of(self.storage.device)
+        self.device = device or device_of(self.storage.device)
         self.leaf: Tensor | None = None
         self.history: Source | None = None
         self.marking: Marking | None = None
@@ -469,7 +469,3 @@ def wrap_tensor(tensor: Tensor, device: Device) -> Array:  # type: ignore[type-v
     made.device = device
     made.leaf = made.history = made.marking = None
     return made
-
-
-def _device_of(device: torch.device) -> Device:
-    return Device("gpu", device.index or 0) if device.type == "cuda" else Device("cpu", 0)

@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 import torch
 from torch import Tensor
 
-from ..device import Device
+from ..device import device_of
 from ..draws import Source
 from ..generators import generator
 from ..ops.update import lists
@@ -121,10 +121,7 @@ class Algorithm(Schedule, Generic[State]):
 
     def sources(self, weights: Sequence[Tensor]) -> Sequence[Source | None]:
         """Return where the random numbers for each weight come from: the generator of its device."""
-        devices = (weight.device for weight in weights)
-        return [
-            generator(Device("gpu", each.index) if each.type == "cuda" else Device("cpu")) for each in devices
-        ]
+        return [generator(device_of(weight.device)) for weight in weights]
 
     def update_traced(self, group: Group) -> None:
         """Update copies of weights and states in place, with rates that are tensors: `update_group`."""
