@@ -228,12 +228,17 @@ def _positions(weights: Tensor, count: int, *, generator: torch.Generator | None
     return torch.searchsorted(sums, share, right=True)
 
 
+def _gamma(shapes: Tensor, *, generator: torch.Generator | None) -> Tensor:
+    """Return numbers of Gamma distributions. Some versions of PyTorch do not know their shape."""
+    return torch.empty_like(shapes) if shapes.is_meta else torch._standard_gamma(shapes, generator=generator)
+
+
 # The functions above that fill an array, and torch's that draw for each element of one.
 _FILLS: dict[str, Callable[..., Tensor]] = {
     "uniform": uniform, "normal": normal, "exponential": exponential, "bernoulli": bernoulli, "integers": integers,
 }  # fmt: skip
 _DRAWS: dict[str, Callable[..., Tensor]] = {
-    "gamma": torch._standard_gamma,
+    "gamma": _gamma,
     "poisson": torch.poisson,
     "multinomial": _positions,
 }

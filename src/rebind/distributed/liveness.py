@@ -10,11 +10,12 @@ import socket
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from torch.distributed import Store
 
@@ -89,6 +90,63 @@ class Sign:
         return {"Z": "gone", "X": "gone", "T": "stopped"}.get(letter, "running")
 
 
+class _Caller:
+    """Makes calls for which nobody waits for ever: where the network is cut, PyTorch's client waits for an answer so.
+
+    It has one thread, from its first call on: when a program ends, and a job says so to the others, Python 3.12 and
+    later start none.
+
+    Examples
+    --------
+    >>> _Caller().answer_of(lambda: 1 + 1, patience=10)
+    2
+    """
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._is_started = False
+
+    def answer_of(self, call: Callable[[], T], patience: float) -> T:
+        """Return what a call returns, or raise what it raises.
+
+        Raises
+        ------
+        TimeoutError
+            After so many seconds without an answer.
+        """
+        answers: queue.SimpleQueue[tuple[T, None] | tuple[None, Exception]] = queue.SimpleQueue()
+
+        def answer() -> None:
+            try:
+                answers.put((call(), None))
+            except Exception as error:
+                answers.put((None, error))
+
+        with self._lock:
+            if not self._is_started:
+                # It holds the calls that come, not this object, with which it ends.
+                threading.Thread(
+                    target=_make_calls, args=(self._calls,), name="rebind-signs", daemon=True
+                ).start()
+                weakref.finalize(self, self._calls.put, None).atexit = False
+                self._is_started = True
+        self._calls.put(answer)
+        try:
+            found, error = answers.get(timeout=patience)
+        except queue.Empty:
+            raise TimeoutError from None
+        if error is not None:
+            raise error
+        return cast(T, found)
+
+
+def _make_calls(calls: queue.SimpleQueue[Callable[[], None] | None]) -> None:
+    while (call := calls.get()) is not None:
+        call()
+        del call  # what it holds is not to live as long as this waits
+
+
 class Signs:
     """Reads the signs that the workers of a job leave in its store.
 
@@ -107,7 +165,7 @@ class Signs:
     """
 
     def __init__(self, store: Store, size: int) -> None:
-        self._store, self._size = store, size
+        self._store, self._size, self._caller = store, size, _Caller()
         self._lives: dict[int, str] = {}
         # PyTorch writes a page to standard error for each call that finds nobody at the other end.
         self._is_gone = False
@@ -137,27 +195,11 @@ class Signs:
         """Return the store's answer; note when the process that holds it is lost, which others say to the user."""
         if self._is_gone:
             return None
-        answers: queue.SimpleQueue[T | Exception | None] = queue.SimpleQueue()
-
-        def ask() -> None:
-            try:
-                answers.put(call())
-            except RuntimeError as error:  # what PyTorch raises, whatever has happened
-                answers.put(error)
-
-        # In a thread of its own: where the network is cut, PyTorch's client waits for an answer for ever.
-        asking = threading.Thread(target=ask, name="rebind-signs", daemon=True)
-        asking.start()
         try:
-            found = answers.get(timeout=ANSWER)
-            # It has only to end: one that is still there while Python ends may abort the process.
-            asking.join(ANSWER)
-        except queue.Empty:
-            found = TimeoutError()
-        if isinstance(found, Exception):
+            return self._caller.answer_of(call, ANSWER)
+        except (RuntimeError, TimeoutError):  # what PyTorch raises, whatever has happened
             self._is_gone = True
             return None
-        return found
 
     def lost(self, suspects: Sequence[int] | None = None, patience: float = PATIENCE) -> dict[int, str]:
         """Return who has ended, is stopped, or gives no signs any more, and how that is known.
