@@ -14,11 +14,14 @@ takes half a minute to write one such draw.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 __all__ = [
     "Seed",
@@ -48,8 +51,12 @@ class Seed(NamedTuple):
 #: Where random numbers come from: a generator; the seed of a step, an int64 tensor without axes; or the `Seed` that
 #: `derive` makes from it for one use. None is torch's own generator.
 Source: TypeAlias = torch.Generator | Seed | Tensor
-#: What is no seed; asked so, as asking for a tensor takes torch three times as long.
-_GENERATORS = (torch.Generator, type(None))
+
+
+def _is_seed(source: Source | None) -> TypeIs[Seed | Tensor]:
+    # So, since to ask for a tensor takes torch three times as long, and Dynamo does not follow other ways to ask for a
+    # generator.
+    return source is not None and type(source) is not torch.Generator
 
 
 def derive(source: Source | None, number: int) -> Source | None:
@@ -61,7 +68,7 @@ def derive(source: Source | None, number: int) -> Source | None:
     >>> bool(uniform((), first) == uniform((), second))
     False
     """
-    if source is None or isinstance(source, torch.Generator):
+    if not _is_seed(source):
         return source
     path = source.path if isinstance(source, Seed) else source.reshape(1)
     return Seed(torch.cat([path, torch.tensor([number])]))
@@ -83,7 +90,7 @@ def uniform(
     >>> torch.equal(uniform((4,), derive(torch.tensor(1), 0)), uniform((4,), derive(torch.tensor(1), 0)))
     True
     """
-    if not isinstance(source, _GENERATORS):
+    if _is_seed(source):
         return _from_seed("uniform", source, shape, dtype, device, low, high)
     if low == 0 and high == 1:  # torch draws the same numbers in one call
         return torch.rand(size=shape, generator=source, dtype=dtype, device=device)
@@ -104,7 +111,7 @@ def normal(
     >>> round(normal((1000,), derive(torch.tensor(1), 0), loc=5.0, scale=0.1).mean().item(), 1)
     5.0
     """
-    if not isinstance(source, _GENERATORS):
+    if _is_seed(source):
         return _from_seed("normal", source, shape, dtype, device, loc, scale)
     if loc == 0 and scale == 1:  # as above
         return torch.randn(size=shape, generator=source, dtype=dtype, device=device)
@@ -123,7 +130,7 @@ def exponential(
     >>> round(exponential((10_000,), derive(torch.tensor(1), 0)).mean().item(), 1)
     1.0
     """
-    if not isinstance(source, _GENERATORS):
+    if _is_seed(source):
         return _from_seed("exponential", source, shape, dtype, device)
     return torch.empty(size=shape, dtype=dtype, device=device).exponential_(generator=source)
 
@@ -141,7 +148,7 @@ def bernoulli(
     >>> bernoulli((4,), derive(torch.tensor(1), 0), 1.0)
     tensor([1., 1., 1., 1.])
     """
-    if not isinstance(source, _GENERATORS):
+    if _is_seed(source):
         return _from_seed("bernoulli", source, shape, dtype, device, probability)
     made = torch.empty(size=shape, dtype=dtype, device=device)
     if made.is_cpu and dtype in (torch.float32, torch.float64):
@@ -164,7 +171,7 @@ def integers(
     >>> integers((2,), derive(torch.tensor(1), 0), 3, 4)
     tensor([3, 3])
     """
-    if not isinstance(source, _GENERATORS):
+    if _is_seed(source):
         return _from_seed("integers", source, shape, dtype, device, low, high)
     return torch.empty(size=shape, dtype=dtype, device=device).random_(int(low), int(high), generator=source)
 
@@ -202,7 +209,7 @@ def permutation(count: int, source: Source | None, *, device: torch.device | str
     >>> permutation(3, derive(torch.tensor(1), 0)).sort().values
     tensor([0, 1, 2])
     """
-    if not isinstance(source, _GENERATORS):  # the order of `count` events at random times
+    if _is_seed(source):  # the order of `count` events at random times
         return uniform((count,), source, dtype=torch.float64, device=device).argsort()
     return torch.randperm(count, generator=source, device=device)
 
@@ -258,7 +265,7 @@ def _from_seed(
 
 def _each(kind: str, source: Source | None, given: Tensor, *counts: int) -> Tensor:
     """Return numbers whose distributions have the elements of an array as parameters."""
-    if not isinstance(source, _GENERATORS):
+    if _is_seed(source):
         return _seeded_each(_path(source), kind, given.detach(), list(counts))
     return _DRAWS[kind](given, *counts, generator=source)
 

@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ._clamp import clamp
+
 __all__ = ["corners", "taps", "weighted_rows"]
 
 
@@ -26,7 +28,7 @@ def taps(position: Tensor, size: int, *, zeros: bool = False, dim: int = -1) -> 
     last = max(size - 1, 0)
     # Otherwise the border goes on outside.
     if not zeros:
-        position = position.clamp(0, last)
+        position = clamp(position, 0, last)
     # Detached: the gradient of a position goes through the fraction alone.
     low = position.detach().floor().nan_to_num(0.0)
     fraction = position - low

@@ -16,6 +16,7 @@ from torch import Tensor
 from ..errors import ArgumentError, ShapeError
 from ..params import Params
 from ..shapes import Shape, merge
+from ._clamp import clamp, larger, smaller
 from ._tables import binary, broadcast, scalar
 from .spec import GradientRule, Shapes, operator
 
@@ -61,14 +62,6 @@ def _power_of_number(data: Tensor, number: float) -> Tensor:
     if data.is_floating_point():
         return torch.pow(number, data)
     return torch.pow(float(number), data.to(dtype=torch.float64)).to(dtype=data.dtype)
-
-
-def _maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    return torch.clamp(lhs, min=rhs)
-
-
-def _minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
-    return torch.clamp(lhs, max=rhs)
 
 
 def _hypot(lhs: Tensor, rhs: Tensor) -> Tensor:
@@ -167,12 +160,12 @@ mod = binary(
 )
 power = binary("_power", "_Power", compute=_power, doc="``lhs`` to the power of ``rhs``.", domain=(0.5, 2.0))
 maximum = binary(
-    "_maximum", "_Maximum", compute=_maximum, doc="The larger of both; on a tie the gradient goes to ``lhs``."
+    "_maximum", "_Maximum", compute=larger, doc="The larger of both; on a tie the gradient goes to ``lhs``."
 )
 minimum = binary(
     "_minimum",
     "_Minimum",
-    compute=_minimum,
+    compute=smaller,
     doc="The smaller of both; on a tie the gradient goes to ``lhs``.",
 )
 hypot = binary(
@@ -200,10 +193,10 @@ broadcast_power = broadcast(
     "broadcast_power", compute=_power, doc="``lhs`` to the power of ``rhs``.", domain=(0.5, 2.0)
 )
 broadcast_maximum = broadcast(
-    "broadcast_maximum", compute=_maximum, doc="The larger of both; on a tie the gradient goes to ``lhs``."
+    "broadcast_maximum", compute=larger, doc="The larger of both; on a tie the gradient goes to ``lhs``."
 )
 broadcast_minimum = broadcast(
-    "broadcast_minimum", compute=_minimum, doc="The smaller of both; on a tie the gradient goes to ``lhs``."
+    "broadcast_minimum", compute=smaller, doc="The smaller of both; on a tie the gradient goes to ``lhs``."
 )
 broadcast_hypot = broadcast(
     "broadcast_hypot", compute=_hypot, doc="Hypotenuse ``sqrt(lhs**2 + rhs**2)``.", domain=(0.5, 2.0)
@@ -249,13 +242,13 @@ rpower_scalar = scalar(
 maximum_scalar = scalar(
     "_maximum_scalar",
     "_MaximumScalar",
-    compute=lambda data, number: torch.clamp(data, min=number),
+    compute=lambda data, number: clamp(data, low=number),
     doc="The larger of ``data`` and ``scalar``; on a tie the gradient is 1.",
 )
 minimum_scalar = scalar(
     "_minimum_scalar",
     "_MinimumScalar",
-    compute=lambda data, number: torch.clamp(data, max=number),
+    compute=lambda data, number: clamp(data, high=number),
     doc="The smaller of ``data`` and ``scalar``; on a tie the gradient is 1.",
 )
 hypot_scalar = scalar(

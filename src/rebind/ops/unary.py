@@ -16,6 +16,7 @@ from torch import Tensor
 from ..grad_mode import is_recorded
 from ..params import Params
 from ..shapes import Shape
+from ._clamp import clamp
 from ._tables import unary
 from ._types import AnyType, NumericType
 from .spec import Shapes, one_shape, operator
@@ -326,7 +327,7 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
         a_min, a_max = (
             bound if math.isinf(bound) else max(-limit, min(limit, bound)) for bound in (a_min, a_max)
         )
-    return torch.clamp(data, a_min, a_max)
+    return clamp(data, a_min, a_max)
 
 
 @operator("smooth_l1", same_shape=True, listed={"scalar": "float", "is_int": None})

@@ -97,9 +97,12 @@ def _is_there() -> bool:
 
 
 def _linear(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    # oneDNN knows no arrays that repeat a number.
-    rows, weight = (each.contiguous() if 0 in each.stride() else each for each in (rows, weight))
-    return onednn_linear(rows, weight, bias)
+    return onednn_linear(_written_out(rows), _written_out(weight), bias)
+
+
+def _written_out(array: Tensor) -> Tensor:
+    """Return an array that repeats no number, of which oneDNN knows nothing."""
+    return array.contiguous() if 0 in array.stride() else array
 
 
 def onednn_linear(

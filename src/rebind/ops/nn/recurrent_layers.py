@@ -16,6 +16,7 @@ from ... import draws
 from ...draws import Source, derive
 from ...grad_mode import is_recorded
 from ...shapes import Shape
+from .._clamp import clamp
 from .recurrent_gradients import can_run, run_layer
 
 __all__ = ["GATES", "Clip", "Mode", "States", "parameter_shapes", "run_layers", "unpack"]
@@ -244,7 +245,7 @@ def _clipped_lstm(
             new_memory = f.sigmoid() * memory + i.sigmoid() * g.tanh()
             if clip.replace_nan:
                 new_memory = new_memory.masked_fill(new_memory.isnan(), clip.low)
-            new_memory = new_memory.clamp(clip.low, clip.high)
+            new_memory = clamp(new_memory, clip.low, clip.high)
             new_hidden = o.sigmoid() * new_memory.tanh()
             if projection:
                 new_hidden = new_hidden @ projection[0].t()
