@@ -9,7 +9,7 @@ def test_all_convolutions_run_and_nothing_else() -> None:
     from torch.profiler import ProfilerActivity, profile
 
     driver = PEERS["convolutions"].get_ready(Setting(ROWS["resnet50-infer1"]))()
-    with profile(activities=[ProfilerActivity.CPU]) as seen:
+    with profile(activities=[ProfilerActivity.CPU], acc_events=True) as seen:
         driver.run(1)
     calls = {each.key: each.count for each in seen.key_averages()}
     memory = {"aten::empty", "aten::resize_"}

@@ -539,7 +539,8 @@ def test_every_public_module_has_all() -> None:
 
 def test_help_shows_types_without_quotes() -> None:
     text = pydoc.render_doc(rebind.mod.Module.bind, renderer=pydoc.plaintext)
-    assert "data_shapes: Shapes, label_shapes: Shapes | None = None" in text
+    # Python 3.13 writes each parameter into a line of its own.
+    assert "data_shapes: Shapes, label_shapes: Shapes | None = None" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -591,7 +592,8 @@ def test_notebooks_show_pictures_and_tables() -> None:
     ],
 )
 def test_the_garbage_collector_is_as_before_the_import(before: str, wanted: str) -> None:
-    asked = "print(gc.get_freeze_count() > 0, gc.isenabled(), gc.get_threshold())"
-    program = f"import gc; gc.set_threshold(700, 10, 10); {before}; import rebind; {asked}"
+    first = "import gc; frozen = gc.get_freeze_count(); gc.set_threshold(700, 10, 10)"  # Python 3.12 has some
+    asked = "print(gc.get_freeze_count() > frozen, gc.isenabled(), gc.get_threshold())"
+    program = f"{first}; {before}; import rebind; {asked}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == wanted

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.networks import ROWS, initial_value
+from tests.newer_torch import follows_gradients
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
@@ -199,6 +200,7 @@ def test_a_step_is_what_an_executor_does(name: str, training: bool) -> None:
         close(states, [state.tensor for state in exe.aux_arrays])
 
 
+@follows_gradients
 @all_cases
 @pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_forward_backward_and_update_are_compiled_whole(name: str, training: bool) -> None:
@@ -251,6 +253,7 @@ def test_a_whole_step_is_forward_backward_and_update(name: str, training: bool, 
     close(found.new_weights, [weight.tensor for weight in weights])
 
 
+@follows_gradients
 @all_cases
 @pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, training: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.newer_torch import follows_gradients
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
@@ -193,6 +194,7 @@ def test_arrays_stay_and_nothing_is_compiled_anew_for_other_rates(joined: list[s
         assert array is weights[name] and array.tensor.data_ptr() == memory[name]
 
 
+@follows_gradients
 def test_changed_settings_count(joined: list[str]) -> None:
     results = []
     for backend in ("default", QUICK):

@@ -151,8 +151,8 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
     """
     for message in _NO_WARNINGS:
         warnings.filterwarnings("ignore", message=message)
-    # Where there is a choice; and PyTorch takes no options beside a mode.
-    if hasattr(torch.compiler, "skip_all_guards_unsafe") and options.get("mode") is None:
+    # PyTorch takes no options beside a mode.
+    if options.get("mode") is None:
         varying = functools.partial(_varying, constants=_constants(function))
         options["options"] = {
             "guard_filter_fn": varying,
@@ -226,9 +226,6 @@ def _varying(guards: Sequence[Any], constants: frozenset[str]) -> list[bool]:
 def _with_backward(compiler: Any) -> Compiler:
     """Return a compiler that compiles backward with forward: what it cannot do is then known before a step begins."""
     import torch._functorch.config as config
-
-    if not hasattr(config, "force_non_lazy_backward_lowering"):  # older versions of PyTorch
-        return compiler
 
     def compile_both(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
         with config.patch(force_non_lazy_backward_lowering=True):

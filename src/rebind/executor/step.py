@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from ..draws import Source
-from ..errors import MXNetError
 from ..grad_mode import grad_mode
 from ..graph import Facts, Graph, Target
 from ..graph.passes import Compiler
@@ -236,17 +235,10 @@ def compiled(function: Callable[P, R], backend: Compiler = "inductor", **options
     backend, **options
         For `torch.compile`.
 
-    Raises
-    ------
-    MXNetError
-        When this PyTorch cannot trace gradients.
+    Dynamo follows gradients from PyTorch 2.12 on; before, its error says so.
     """
     fast = compile_whole(function, backend, **options)
     config = torch._dynamo.config
-    if not hasattr(config, "trace_autograd_ops"):
-        raise MXNetError(
-            f"compiled: PyTorch {torch.__version__} cannot trace gradients in a compiled function; use a newer one"
-        )
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:

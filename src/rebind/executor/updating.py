@@ -227,4 +227,4 @@ def _write(targets: Any, values: Any) -> None:
 def _is_of_compiler(error: Exception) -> bool:
     """Return whether an error is one of compiling, or of tracing, so that nothing was computed and written yet."""
     known = torch._dynamo.exc
-    return isinstance(error, (known.TorchDynamoException, getattr(known, "FailOnRecompileLimitHit", ())))
+    return isinstance(error, (known.TorchDynamoException, known.FailOnRecompileLimitHit))

@@ -24,6 +24,7 @@ from tests.executor.compiled.networks import (
     needs_inductor,
     state,
 )
+from tests.newer_torch import follows_gradients
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
@@ -58,7 +59,10 @@ def test_training_is_that_of_the_default_mode(name: str, grad_req: Any) -> None:
 @needs_inductor
 @all_cases
 # On the CPU PyTorch leaves CUDA graphs out of what has that name; `tests/gpu` has them.
-@pytest.mark.parametrize("backend", [pytest.param("inductor", marks=pytest.mark.slow), "cudagraphs"])
+@pytest.mark.parametrize(
+    "backend",
+    [pytest.param("inductor", marks=pytest.mark.slow), pytest.param("cudagraphs", marks=follows_gradients)],
+)
 def test_compilers_compute_what_the_default_mode_does(name: str, backend: str) -> None:
     exe, plain = bound(name, backend), bound(name, "default")
     for run in ("forward", "forward_before_backward"):
@@ -149,6 +153,7 @@ def test_any_number_of_batch_sizes_compiles_twice(counter: CompileCounterWithBac
     assert counter.frame_count == 2
 
 
+@follows_gradients
 def test_whole_steps_of_any_number_of_batch_sizes_compile_twice(counter: CompileCounterWithBackend) -> None:
     exe, plain = bound("dense", "counted"), bound("dense", "default")
     for size in (4, 6, 3, 8, 5, 4):
