@@ -3,9 +3,15 @@
 import pytest
 import torch
 
-#: Before, forward and backward (and update) are one call for the first sizes and settings only, and apart for others.
+_FOLLOWS_GRADIENTS = torch.__version__ >= "2.12"
+#: Before, Dynamo compiles no forward with its backward: they, and an update, are one call for the first sizes and
+#: settings on the CPU, and apart for others.
 follows_gradients = pytest.mark.skipif(
-    torch.__version__ < "2.12", reason="Dynamo follows gradients from PyTorch 2.12 on"
+    not _FOLLOWS_GRADIENTS, reason="Dynamo follows gradients from PyTorch 2.12 on"
+)
+#: For tests that hold of both.
+may_be_apart = pytest.mark.filterwarnings(
+    ("error" if _FOLLOWS_GRADIENTS else "ignore") + ":.* is compiled, but not forward:UserWarning"
 )
 #: Before, its own decomposition gives the states of a compiled LSTM an axis too many.
 decomposes_lstm = pytest.mark.skipif(torch.__version__ < "2.12", reason="PyTorch decomposes LSTMs wrongly")

@@ -18,6 +18,7 @@ from rebind.device import Device, num_gpus, parse_device
 from rebind.executor import Executor
 from rebind.ops import OPERATORS
 
+from ..newer_torch import may_be_apart
 from ..ops.sample import Sample
 from ..ops.samples import LAYERS, SAMPLES
 
@@ -159,6 +160,7 @@ def same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], toleranc
         np.testing.assert_allclose(found[key], value, rtol=tolerance, atol=tolerance, err_msg=key)
 
 
+@may_be_apart
 @all_networks
 @pytest.mark.parametrize(
     "backend", ["default", "cudagraphs", pytest.param("inductor", marks=pytest.mark.slow)]

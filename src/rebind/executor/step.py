@@ -228,14 +228,14 @@ def make_step(graph: Graph, target: Target, wanted: Sequence[int] = (), facts: F
 def compiled(function: Callable[P, R], backend: Compiler = "inductor", **options: object) -> Callable[P, R]:
     """Return a step, or one of its methods, compiled whole; its graph must be lowered with ``traced=True``.
 
+    Dynamo follows gradients from PyTorch 2.12 on; before, it raises an error that says so when the step is called.
+
     Parameters
     ----------
     function
         `Step.forward`, `Step.forward_backward`, a `Step`, or a function of tensors that calls them.
     backend, **options
         For `torch.compile`.
-
-    Dynamo follows gradients from PyTorch 2.12 on; before, its error says so.
     """
     fast = compile_whole(function, backend, **options)
     config = torch._dynamo.config
