@@ -82,8 +82,28 @@ def _proposals(
     """
     anchors = _anchors(feature_stride, ratios, scales)
     _check_arrays(cls_prob, bbox_pred, im_info, len(anchors), rpn_post_nms_top_n)
-    images, _, height, width = cls_prob.shape
-    # Positions row by row, the anchors of each beside each other: (B, H * W * A).
+    boxes, scores = _candidates(
+        cls_prob, bbox_pred, im_info, anchors, stride=feature_stride, min_size=rpn_min_size, iou_loss=iou_loss
+    )
+    boxes, scores = _best(boxes, scores, rpn_pre_nms_top_n, rpn_post_nms_top_n, threshold)
+    image = torch.arange(len(boxes), dtype=boxes.dtype, device=boxes.device).view(-1, 1, 1)
+    regions = torch.cat([image.expand(-1, boxes.shape[1], 1), boxes], -1)
+    return regions.view(-1, 5).to(dtype=cls_prob.dtype), scores.view(-1, 1).to(dtype=cls_prob.dtype)
+
+
+def _candidates(
+    cls_prob: Tensor,
+    bbox_pred: Tensor,
+    im_info: Tensor,
+    anchors: list[tuple[float, ...]],
+    *,
+    stride: int,
+    min_size: int,
+    iou_loss: bool,
+) -> tuple[Tensor, Tensor]:
+    """Return the box of each anchor at each position, (B, H * W * A, 4), and its score; -1 for what comes last."""
+    height, width = cls_prob.shape[2:]
+    # Positions row by row, the anchors of each beside each other: (B, H, W, A).
     # Of 2 A channels the first A are scores of the background, the others of objects.
     scores = widened(cls_prob[:, len(anchors) :]).permute(0, 2, 3, 1)
     offsets = widened(bbox_pred).unflatten(1, (-1, 4)).permute(0, 3, 4, 1, 2)
@@ -92,45 +112,40 @@ def _proposals(
     row, column = (torch.arange(size, device=scores.device) for size in (height, width))
     position = torch.stack([column.expand(height, width), row.unsqueeze(1).expand(height, width)], -1)
     # Anchors (H, W, A, 4) and offsets (B, H, W, A, 4).
-    boxes = _shifted(base + position.repeat(1, 1, 2).unsqueeze(2) * feature_stride, offsets, iou_loss)
+    boxes = _shifted(base + position.repeat(1, 1, 2).unsqueeze(2) * stride, offsets, iou_loss)
 
     # The last pixel of each image, x and y, twice: the limit of all four coordinates.
     last = (info[:, [1, 0]] - 1).repeat(1, 2).view(-1, 1, 1, 1, 4)
     boxes = torch.minimum(boxes, last).clamp_(min=0)
     # In pixels of the scaled image, as the boxes are.
-    least = (rpn_min_size * info[:, 2]).view(-1, 1, 1, 1)
+    least = (min_size * info[:, 2]).view(-1, 1, 1, 1)
     left, top, right, bottom = boxes.unbind(-1)
     # The right and bottom pixels belong to a box: a side is `right - left + 1` long, here and below.
     small = (right - left + 1 < least) | (bottom - top + 1 < least)
     # Too small ones grow by half the least side on each side, and come last with a score of -1, as in MXNet.
     grown = torch.where(small, least / 2, 0).unsqueeze(-1)
-    boxes = torch.cat([boxes[..., :2] - grown, boxes[..., 2:] + grown], -1).flatten(1, 3)
+    boxes = torch.cat([boxes[..., :2] - grown, boxes[..., 2:] + grown], -1)
     # Of a batch of images of several sizes the smaller ones do not fill the map.
-    rows, columns = info[:, :2].div(feature_stride).floor().unsqueeze(1).unbind(-1)
+    rows, columns = info[:, :2].div(stride).floor().unsqueeze(1).unbind(-1)
     inside = (row < rows).unsqueeze(2) & (column < columns).unsqueeze(1)
-    scores = torch.where(inside.unsqueeze(-1) & ~small, scores, -1).flatten(1)
+    scores = torch.where(inside.unsqueeze(-1) & ~small, scores, -1)
+    return boxes.flatten(1, 3), scores.flatten(1)
 
+
+def _best(boxes: Tensor, scores: Tensor, before: int, after: int, threshold: float) -> tuple[Tensor, Tensor]:
+    """Return `after` boxes for each image, and their scores: what suppression leaves of the best `before` ones."""
     count = scores.shape[1]
     # Of equal scores the first is the better one.
-    order = first_positions(
-        scores, 1, min(rpn_pre_nms_top_n, count) if rpn_pre_nms_top_n > 0 else count, largest=True
-    )
+    order = first_positions(scores, 1, min(before, count) if before > 0 else count, largest=True)
     scores = scores.gather(1, order)
     boxes = boxes.gather(1, order.unsqueeze(-1).expand(-1, -1, 4))
-    stays = keep_best(
-        boxes, torch.ones_like(order, dtype=torch.bool), threshold, border=1.0, enough=rpn_post_nms_top_n
-    )
+    stays = keep_best(boxes, torch.ones_like(order, dtype=torch.bool), threshold, border=1.0, enough=after)
     # Those that stay, still the best first.
     chosen = stays.to(dtype=torch.uint8).argsort(dim=1, descending=True, stable=True)
     # Fewer than asked for are repeated from the first one on.
-    turn = torch.arange(rpn_post_nms_top_n, device=scores.device) % stays.sum(1, keepdim=True).clamp_(min=1)
+    turn = torch.arange(after, device=scores.device) % stays.sum(1, keepdim=True).clamp_(min=1)
     chosen = chosen.gather(1, turn)
-    image = torch.arange(images, dtype=boxes.dtype, device=boxes.device).view(-1, 1, 1)  # the first column
-    regions = boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4))
-    regions = torch.cat([image.expand(-1, regions.shape[1], 1), regions], -1)
-    return regions.view(-1, 5).to(dtype=cls_prob.dtype), scores.gather(1, chosen).view(-1, 1).to(
-        dtype=cls_prob.dtype
-    )
+    return boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4)), scores.gather(1, chosen)
 
 
 def _anchors(stride: int, ratios: tuple[float, ...], scales: tuple[float, ...]) -> list[tuple[float, ...]]:
