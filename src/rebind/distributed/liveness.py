@@ -12,10 +12,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoAnswerError
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from torch.distributed import Store
 
@@ -94,7 +96,7 @@ class _Caller:
     """Makes calls for which nobody waits for ever: where the network is cut, PyTorch's client waits for an answer so.
 
     It has one thread, from its first call on: when a program ends, and a job says so to the others, Python 3.12 and
-    later start none.
+    later start none, and the standard library's executors take no calls.
 
     Examples
     --------
@@ -112,16 +114,16 @@ class _Caller:
 
         Raises
         ------
-        TimeoutError
+        concurrent.futures.TimeoutError
             After so many seconds without an answer.
         """
-        answers: queue.SimpleQueue[tuple[T, None] | tuple[None, Exception]] = queue.SimpleQueue()
+        answer: Future[T] = Future()
 
-        def answer() -> None:
+        def make() -> None:
             try:
-                answers.put((call(), None))
+                answer.set_result(call())
             except Exception as error:
-                answers.put((None, error))
+                answer.set_exception(error)
 
         with self._lock:
             if not self._is_started:
@@ -131,14 +133,8 @@ class _Caller:
                 ).start()
                 weakref.finalize(self, self._calls.put, None).atexit = False
                 self._is_started = True
-        self._calls.put(answer)
-        try:
-            found, error = answers.get(timeout=patience)
-        except queue.Empty:
-            raise TimeoutError from None
-        if error is not None:
-            raise error
-        return cast(T, found)
+        self._calls.put(make)
+        return answer.result(patience)
 
 
 def _make_calls(calls: queue.SimpleQueue[Callable[[], None] | None]) -> None:
@@ -197,7 +193,7 @@ class Signs:
             return None
         try:
             return self._caller.answer_of(call, ANSWER)
-        except (RuntimeError, TimeoutError):  # what PyTorch raises, whatever has happened
+        except (RuntimeError, NoAnswerError):  # what PyTorch raises, whatever has happened
             self._is_gone = True
             return None
 
