@@ -13,5 +13,3 @@ follows_gradients = pytest.mark.skipif(
 may_be_apart = pytest.mark.filterwarnings(
     ("error" if _FOLLOWS_GRADIENTS else "ignore") + ":.* is compiled, but not forward:UserWarning"
 )
-#: Before, its own decomposition gives the states of a compiled LSTM an axis too many.
-decomposes_lstm = pytest.mark.skipif(torch.__version__ < "2.12", reason="PyTorch decomposes LSTMs wrongly")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.newer_torch import decomposes_lstm
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
@@ -110,7 +109,6 @@ def test_other_batches_are_not_compiled_again() -> None:
     assert counter.frame_count == 1
 
 
-@decomposes_lstm
 def test_other_types_are_written_out() -> None:
     network, given = Network(1, 1), arrays(1, 1, torch.float64)
     compiled = torch.compile(network, backend="aot_eager", fullgraph=True)

@@ -191,6 +191,10 @@ def _fused(
         out, *after = kernel(data, hidden, *rest, False)
     else:
         out, *after = kernel(data, batch_sizes, hidden, *rest)
+    if (
+        torch.compiler.is_compiling()
+    ):  # in PyTorch 2.11 the states of a decomposed layer have an axis too many
+        return out, tuple(each.reshape(state.shape) for each, state in zip(after, states, strict=True))
     return out, tuple(after)
 
 
