@@ -50,11 +50,15 @@ class ModuleDriver:
     """A row through `Module`: `forward_backward` and `update` in training, `forward` in inference."""
 
     kvstore = "local"
-    #: The type of products, of ``mx.contrib.amp``; float32 is what is without it.
-    low_precision = ""
 
     def __init__(
-        self, mx: Any, row: Row, workers: int = 1, backend: str | None = None, device: str = "cpu"
+        self,
+        mx: Any,
+        row: Row,
+        workers: int = 1,
+        backend: str | None = None,
+        device: str = "cpu",
+        low_precision: str = "",  # the type of products, of ``mx.contrib.amp``; "": float32, as it is without
     ) -> None:
         self._mx = mx
         self._context = mx.cpu() if device == "cpu" else mx.gpu()
@@ -62,8 +66,8 @@ class ModuleDriver:
         self._training = row.training
         data, label = make_batch(row)
         symbol = row.network(mx)
-        if self.low_precision:
-            symbol = mx.contrib.amp.convert_symbol(symbol, self.low_precision)
+        if low_precision:
+            symbol = mx.contrib.amp.convert_symbol(symbol, low_precision)
         module = self.make_module(mx, symbol)
         module.bind(
             data_shapes=[("data", row.data_shape)],
@@ -110,12 +114,6 @@ class ModuleDriver:
         return {**values, "output": self._module.get_outputs()[0].asnumpy()}
 
 
-class BFloat16Driver(ModuleDriver):
-    """A row through `Module`, with products in bfloat16 by ``mx.contrib.amp``."""
-
-    low_precision = "bfloat16"
-
-
 class WholeStepDriver(ModuleDriver):
     """A row in training through rebind's `Module`, with whole steps in one call."""
 
@@ -123,6 +121,7 @@ class WholeStepDriver(ModuleDriver):
         for _ in range(steps):
             if not self._module.forward_backward_update(self._batch):
                 raise RuntimeError("forward, backward and update were not one call")
+        self._mx.nd.waitall()
 
 
 class DistributedDriver(ModuleDriver):

@@ -51,8 +51,8 @@ class Engine(Protocol):
     def timed(self, steps: int) -> float:
         """Seconds that `steps` steps take."""
 
-    def peak_bytes(self) -> int:
-        """The most memory that its process had during the steps; 0 where that is not known."""
+    def peak_bytes(self) -> tuple[int, int]:
+        """The most memory that its process had during the steps, and that of a GPU; 0 where that is not known."""
 
     def results(self) -> dict[str, np.ndarray]:
         """As `Driver.results`."""
@@ -75,8 +75,8 @@ class LocalEngine:
         self._driver.run(steps)
         return time.perf_counter() - start
 
-    def peak_bytes(self) -> int:
-        return 0
+    def peak_bytes(self) -> tuple[int, int]:
+        return 0, 0
 
     def results(self) -> dict[str, np.ndarray]:
         assert self._driver is not None, "closed"
@@ -190,8 +190,9 @@ class WorkerEngine:
     def timed(self, steps: int) -> float:
         return float(self._process.ask(do="run", steps=steps)["seconds"])
 
-    def peak_bytes(self) -> int:
-        return int(self._process.ask(do="memory")["peak_bytes"])
+    def peak_bytes(self) -> tuple[int, int]:
+        answer = self._process.ask(do="memory")
+        return int(answer["peak_bytes"]), int(answer["peak_device_bytes"])
 
     def results(self) -> dict[str, np.ndarray]:
         file = os.path.join(self._process.folder, "values.npz")

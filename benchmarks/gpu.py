@@ -3,14 +3,16 @@
 Engines and rows are those of `python -m benchmarks`, with batches that fill a GPU, in float32 and with products in
 bfloat16 (`mx.contrib.amp` here, `torch.autocast` there). *Share of the peak* is the floating-point work of the
 network's convolutions and products (counted by PyTorch, forward and backward) over what the device can do with
-bfloat16 at most, as its maker says.
+bfloat16 at most, as its maker says. *GPU MiB* is the most memory of the device that PyTorch's allocator held in the
+steps. Engines of one precision are prepared side by side, and timed in turn; then those of the other, as all together
+may be more than a device holds.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -30,9 +32,10 @@ from .runner import QUICK, Effort, Measured, measure
 __all__ = ["floating_point_work", "main"]
 
 ENGINES = (
-    "rebind", "rebind-cudagraphs", "rebind-inductor", "torch", "torch-channels-last", "torch-compile-channels-last",
-    "rebind-bfloat16", "rebind-cudagraphs-bfloat16", "rebind-inductor-bfloat16", "torch-bfloat16",
-    "torch-channels-last-bfloat16", "torch-compile-channels-last-bfloat16",
+    "rebind", "rebind-cudagraphs", "rebind-inductor", "rebind-inductor-fit",
+    "torch", "torch-channels-last", "torch-compile", "torch-compile-channels-last", "torch-compile-cudagraphs",
+    "rebind-bfloat16", "rebind-cudagraphs-bfloat16", "rebind-inductor-bfloat16", "rebind-inductor-fit-bfloat16",
+    "torch-bfloat16", "torch-channels-last-bfloat16", "torch-compile-bfloat16", "torch-compile-channels-last-bfloat16",
 )  # fmt: skip
 
 #: Floating-point operations per second in bfloat16 without sparsity, from data sheets, by a part of the name.
@@ -64,17 +67,31 @@ def _peak_of(device: str) -> float | None:
     return next((peak for part, peak in _PEAKS.items() if part in name), None)
 
 
+def _measure(
+    row: Row, engines: Sequence[str], options: Options, effort: Effort, say: Callable[[str], None]
+) -> Measured:
+    """Time engines of float32, then those of bfloat16: all together may be more than a device holds."""
+    measured = Measured()
+    for low in (False, True):
+        group = [name for name in engines if name.endswith("bfloat16") == low]
+        found = measure(row, group, options, effort, (), say, at_once=len(group) or 1)
+        measured.columns |= found.columns
+        measured.failures |= found.failures
+    return measured
+
+
 def _table(row: Row, measured: Measured, peak: float | None) -> Table:
     table = Table(title=row.title, title_justify="left")
     table.add_column("engine")
-    for heading in ("ms per step", "samples per second", "share of the peak", "prepare s"):
+    for heading in ("ms per step", "samples per second", "share of the peak", "prepare s", "GPU MiB"):
         table.add_column(heading, justify="right")
     work = floating_point_work(row)
     for name, column in measured.columns.items():
         seconds = column.median / 1000
         share = "–" if peak is None else f"{work / seconds / peak:.1%}"
         shown = digits(column.median), f"{row.batch_size / seconds:,.0f}", share
-        table.add_row(PEERS[name].title, *shown, f"{column.preparation.prepare_seconds:.1f}")
+        took = f"{column.preparation.prepare_seconds:.1f}", f"{column.steps_peak_device_bytes / 2**20:,.0f}"
+        table.add_row(PEERS[name].title, *shown, *took)
     return table
 
 
@@ -97,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     peak = _peak_of(given.device)
     for name in given.rows:
         with console.status("") as status:
-            report.rows[name] = measure(GPU_ROWS[name], given.engines, options, effort, (), status.update)
+            report.rows[name] = _measure(GPU_ROWS[name], given.engines, options, effort, status.update)
         console.print(_table(GPU_ROWS[name], report.rows[name], peak))
         if given.json:
             report.write_json(given.json)

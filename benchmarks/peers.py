@@ -101,6 +101,8 @@ def _compiled(title: str, *, channels_last: bool = False, freezing: bool = False
     return Peer(title, "peers_compiled:ready", applies, needs=("torch",), options=options)
 
 
+_BFLOAT16 = {"low_precision": "bfloat16"}
+
 PEERS: dict[str, Peer] = {
     "rebind": Peer("rebind", "peers_module:rebind", needs=("rebind", "torch"), quick=True),
     "rebind-inductor": Peer(
@@ -137,21 +139,29 @@ PEERS: dict[str, Peer] = {
         "its convolutions alone", "peers_convolutions:ready", _images_in_inference, ("rebind", "torch"), is_limit=True
     ),
     "svrg": Peer("rebind, SVRG", "peers_module:svrg", _training, ("rebind", "torch"), asked_for=True),
-    "rebind-bfloat16": Peer(
-        "rebind, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
-        options={"bfloat16": True},
-    ),
     "rebind-cudagraphs": Peer(
         "rebind, CUDA graphs", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
         options={"backend": "cudagraphs"},
     ),
+    "torch-compile-cudagraphs": Peer(
+        "compile, CUDA graphs", "peers_compiled:ready", needs=("torch",), asked_for=True,
+        options={"mode": "reduce-overhead"},
+    ),
+    "rebind-bfloat16": Peer(
+        "rebind, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
+        options=_BFLOAT16,
+    ),
     "rebind-cudagraphs-bfloat16": Peer(
         "rebind, CUDA graphs, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
-        options={"backend": "cudagraphs", "bfloat16": True},
+        options={"backend": "cudagraphs", **_BFLOAT16},
     ),
     "rebind-inductor-bfloat16": Peer(
         "rebind, inductor, bfloat16", "peers_module:rebind", needs=("rebind", "torch"), asked_for=True,
-        options={"backend": "inductor", "bfloat16": True},
+        options={"backend": "inductor", **_BFLOAT16},
+    ),
+    "rebind-inductor-fit-bfloat16": Peer(
+        "rebind, inductor, in fit, bfloat16", "peers_module:rebind_in_fit", _training, ("rebind", "torch"),
+        asked_for=True, options=_BFLOAT16,
     ),
     "torch-bfloat16": Peer(
         "eager, bfloat16", "peers_torch:ready", needs=("torch",), asked_for=True, options={"bfloat16": True}
@@ -159,6 +169,9 @@ PEERS: dict[str, Peer] = {
     "torch-channels-last-bfloat16": Peer(
         "eager, channels_last, bfloat16", "peers_torch:ready", _images, needs=("torch",), asked_for=True,
         options={"channels_last": True, "bfloat16": True},
+    ),
+    "torch-compile-bfloat16": Peer(
+        "compile, bfloat16", "peers_compiled:ready", needs=("torch",), asked_for=True, options={"bfloat16": True}
     ),
     "torch-compile-channels-last-bfloat16": Peer(
         "compile, channels_last, bfloat16", "peers_compiled:ready", _images, needs=("torch",), asked_for=True,

@@ -18,15 +18,19 @@ IN_THEIR_LAYOUT = ("lenet",)
 
 
 def ready(
-    setting: Setting, channels_last: bool = False, freezing: bool = False, bfloat16: bool = False
+    setting: Setting,
+    channels_last: bool = False,
+    freezing: bool = False,
+    bfloat16: bool = False,
+    mode: str | None = None,
 ) -> Callable[[], CompiledDriver]:
-    """`torch.compile` in its default mode; frozen weights are an option of inductor for inference."""
+    """`torch.compile` in its default mode, or another; frozen weights are an option of inductor for inference."""
     import torch._inductor.config as inductor
 
     inductor.freezing = freezing
     if setting.row.name in IN_THEIR_LAYOUT and not channels_last:
         inductor.layout_optimization = False
-    return lambda: CompiledDriver(setting.row, channels_last, setting.device, bfloat16)
+    return lambda: CompiledDriver(setting.row, channels_last, setting.device, bfloat16, mode)
 
 
 class Loss(nn.Module):
@@ -45,10 +49,15 @@ class CompiledDriver(TorchDriver):
     """Forward and backward are compiled, with the loss; the optimizer is PyTorch's own, as it comes."""
 
     def __init__(
-        self, row: Row, channels_last: bool = False, device: str = "cpu", bfloat16: bool = False
+        self,
+        row: Row,
+        channels_last: bool = False,
+        device: str = "cpu",
+        bfloat16: bool = False,
+        mode: str | None = None,
     ) -> None:
         super().__init__(row, channels_last, device, bfloat16)
-        self._compiled = torch.compile(Loss(self.model) if row.training else self.model)
+        self._compiled = torch.compile(Loss(self.model) if row.training else self.model, mode=mode)
 
     def _train(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .drivers import BFloat16Driver, ModuleDriver, Setting, SVRGDriver, WholeStepDriver
+from .drivers import ModuleDriver, Setting, SVRGDriver, WholeStepDriver
 
 
 def rebind(
-    setting: Setting, backend: str | None = None, bfloat16: bool = False
+    setting: Setting, backend: str | None = None, low_precision: str = ""
 ) -> Callable[[], ModuleDriver]:
     """rebind as a user gets it: it is imported before torch, and no option is set but those that are given."""
     import rebind as mx
 
-    driver = BFloat16Driver if bfloat16 else ModuleDriver
-    return lambda: driver(mx, setting.row, backend=backend, device=setting.device)
+    return lambda: ModuleDriver(
+        mx, setting.row, backend=backend, device=setting.device, low_precision=low_precision
+    )
 
 
-def rebind_in_fit(setting: Setting) -> Callable[[], ModuleDriver]:
+def rebind_in_fit(setting: Setting, low_precision: str = "") -> Callable[[], ModuleDriver]:
     """rebind compiled, with steps as `Module.fit` takes them: forward, backward and update in one call."""
     import rebind as mx
 
-    return lambda: WholeStepDriver(mx, setting.row, backend="inductor")
+    return lambda: WholeStepDriver(
+        mx, setting.row, backend="inductor", device=setting.device, low_precision=low_precision
+    )
 
 
 def svrg(setting: Setting) -> Callable[[], ModuleDriver]:

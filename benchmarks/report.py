@@ -187,6 +187,7 @@ def _column_content(column: Column) -> dict[str, Any]:
         "prepare_seconds": took.prepare_seconds,
         "prepare_peak_bytes": took.peak_bytes,
         "steps_peak_bytes": column.steps_peak_bytes,
+        "steps_peak_device_bytes": column.steps_peak_device_bytes,
         "samples_ms": column.samples,
         "busy": {
             load: {"slowdown": column.slowdown(load), "samples_ms": samples}

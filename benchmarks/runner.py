@@ -10,6 +10,7 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from .busy import Load
@@ -43,6 +44,7 @@ class Column:
     samples: list[float] = field(default_factory=list)
     busy: dict[str, list[float]] = field(default_factory=dict)  # samples beside each load, by its name
     steps_peak_bytes: int = 0
+    steps_peak_device_bytes: int = 0  # of a GPU
 
     @property
     def median(self) -> float:
@@ -88,18 +90,26 @@ def measure(
     effort: Effort,
     loads: Sequence[Load] = (),
     progress: Callable[[str], None] = lambda text: None,
+    at_once: int = 1,
 ) -> Measured:
-    """Time `row` on `engines`; those that do not apply to the row are absent from the answer."""
-    measured, made = Measured(), {}
+    """Time `row` on `engines`; those that do not apply to the row are absent from the answer.
+
+    `at_once` of them are prepared side by side, which for more than one is part of what preparing took.
+    """
+    measured, made = Measured(), dict[str, Engine]()
+
+    def prepare(name: str) -> None:
+        progress(f"{row.name}: prepare {name}")
+        try:
+            made[name] = WorkerEngine(name, row, options)
+        except EngineError as error:
+            measured.failures[name] = str(error)
+
+    chosen = [name for name in engines if PEERS[name].applies(row)]
     try:
-        for name in engines:
-            if not PEERS[name].applies(row):
-                continue
-            progress(f"{row.name}: prepare {name}")
-            try:
-                made[name] = WorkerEngine(name, row, options)
-            except EngineError as error:
-                measured.failures[name] = str(error)
+        with ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(prepare, chosen))
+        made = {name: made[name] for name in chosen if name in made}
         measured.columns = compare(made, effort, lambda text: progress(f"{row.name}: {text}"), loads)
         return measured
     finally:
@@ -120,7 +130,7 @@ def compare(
         columns[name] = Column(engine.preparation, _warm_up(engine, effort))
     for name, samples in _rounds(made, columns, effort, progress).items():
         columns[name].samples = samples
-        columns[name].steps_peak_bytes = made[name].peak_bytes()
+        columns[name].steps_peak_bytes, columns[name].steps_peak_device_bytes = made[name].peak_bytes()
     for load in loads:
         progress(f"start {load.name}")
         with load:

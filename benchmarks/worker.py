@@ -6,7 +6,8 @@ One request is one line of JSON on standard input, one answer is one line on sta
     {"do": "prepare", "row": "mlp", "threads": null, "device": "cpu"}
         -> {"versions": {"torch": "2.13.0"}, "import_seconds": 1.2, "prepare_seconds": 0.1, "peak_bytes": 2e8}
     {"do": "run", "steps": 100}               -> {"seconds": 0.05}
-    {"do": "memory"}                          -> {"peak_bytes": 2e8}    of the steps since `prepare`
+    {"do": "memory"}                          -> {"peak_bytes": 2e8, "peak_device_bytes": 0}
+                                                 of the steps since `prepare`, and a GPU's
     {"do": "results", "file": "values.npz"}   -> {}
 
 A failure is answered by {"error": "..."}. Whatever libraries print goes to standard error. The worker ends with its
@@ -72,7 +73,7 @@ class _Worker:
         return {"seconds": time.perf_counter() - start}
 
     def memory(self) -> dict[str, Any]:
-        return {"peak_bytes": peak_memory()}
+        return {"peak_bytes": peak_memory(), "peak_device_bytes": _peak_memory_of_gpu()}
 
     def results(self, file: str) -> dict[str, Any]:
         import numpy as np
@@ -108,8 +109,23 @@ def peak_memory() -> int:
         return most if sys.platform == "darwin" else 1024 * most
 
 
+def _gpus_of_torch() -> Any:
+    """PyTorch's module for GPUs where this process uses one, else None."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() else None
+
+
+def _peak_memory_of_gpu() -> int:
+    """The most memory of a GPU that PyTorch's allocator has held at once, in bytes."""
+    cuda = _gpus_of_torch()
+    return 0 if cuda is None else int(cuda.max_memory_reserved())
+
+
 def _forget_peak() -> None:
-    """Have the peak count from now on, where the system can do that (Linux)."""
+    """Have the peaks count from now on: of the process where the system can do that (Linux)."""
+    if cuda := _gpus_of_torch():
+        cuda.empty_cache()
+        cuda.reset_peak_memory_stats()
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")

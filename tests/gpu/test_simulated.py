@@ -10,31 +10,29 @@ import pytest
 import torch
 
 import rebind as mx
+from rebind.device import Device
 from rebind.errors import DeviceError
 from rebind.optimizer import Optimizer
 
 from ..ops.sample import Sample
 from ..optimizer.samples import FORMS
-from ..parity import test_operators as recorded
 from . import test_gpu
 from .simulated import Traffic, simulated_gpus
 from .test_gpu import (
     ADAM,
-    CASES,
     DRAWING,
     MOMENTUM,
     NETWORKS,
-    difference,
+    as_mxnet_did,
+    as_on_the_cpu,
     errors_of,
     in_one_list,
+    parts,
     same,
     trained,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-PARTS = 8
-parts = pytest.mark.parametrize("part", range(PARTS))
 
 
 @pytest.fixture(autouse=True)
@@ -86,8 +84,9 @@ def test_what_is_counted(traffic: Traffic) -> None:
 
 
 @parts
-def test_operators_compute_what_they_do_on_the_cpu(part: int) -> None:
-    assert not errors_of(CASES[part::PARTS], lambda sample: difference(sample, mx.gpu(0)))
+@pytest.mark.parametrize("errors", [as_on_the_cpu, as_mxnet_did])
+def test_operators(part: int, errors: Callable[[int, Device], list[str]]) -> None:
+    assert not errors(part, mx.gpu(0))
 
 
 def test_operators_draw_where_they_are_asked_to() -> None:
@@ -99,15 +98,6 @@ def test_operators_draw_where_they_are_asked_to() -> None:
         return None if places == {mx.gpu(1), "cuda:1"} else f"{sample}: {places}"
 
     assert not errors_of(DRAWING, elsewhere)
-
-
-@parts
-def test_operators_compute_what_mxnet_did(part: int) -> None:
-    def compare(row: Any) -> None:
-        with mx.gpu(0):
-            recorded.test_operator(*row.values)
-
-    assert not errors_of(recorded.ROWS[part::PARTS], compare)
 
 
 @pytest.mark.parametrize(
