@@ -3,9 +3,9 @@
 Each tensor is noted to be somewhere, says so (`device`, `is_cuda`), and PyTorch's own rules for devices are applied to
 each call of an operator, also of autograd's: arrays of two devices do not meet, operators without code for CUDA are
 refused, and so are products of whole numbers. The numbers are computed by the CPU's code. What is copied between
-devices, and what waits for a GPU, is counted.
+devices, and what waits for a GPU, is counted. A CUDA graph runs again what was captured, when nothing waited.
 
-What this cannot show: CUDA's own numbers and faults, streams, CUDA graphs, and compiled code.
+What this cannot show: CUDA's own numbers and faults, streams, and compiled code.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from torch.utils._pytree import tree_leaves
 
 from rebind import generators
 from rebind.device import Device
+from rebind.executor import cuda_graphs
 
 __all__ = ["Traffic", "simulated_gpus"]
 
@@ -318,6 +319,28 @@ def only_on_cpus() -> frozenset[str]:
     )
 
 
+def capture(
+    traffic: Traffic, run: Callable[..., Sequence[Tensor]], inputs: Sequence[Tensor]
+) -> cuda_graphs.Capture:
+    """Do what `capture_on_gpu` does: a replay runs the function again, and writes its results over the last ones.
+
+    Nothing may be waited for, or copied from or to the CPU, while a GPU's launches are captured.
+    """
+    before, values = traffic.copy(), [each.clone() for each in inputs]
+    results = run(*inputs)
+    for each, value in zip(inputs, values, strict=True):
+        each.copy_(value)  # a capture computes nothing
+    if traffic != before:
+        raise RuntimeError(f"operation not permitted when stream is capturing: {traffic - before}")
+
+    def replay() -> None:
+        traffic["replays"] += 1
+        for old, new in zip(results, run(*inputs), strict=True):
+            old.copy_(new)
+
+    return cuda_graphs.Capture(results, replay)
+
+
 @contextmanager
 def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
     """Let this thread have GPUs, for the block: ``gpu(0)`` and so on.
@@ -341,6 +364,7 @@ def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
             "torch.cuda.device_count": lambda: number,
             "torch.cuda.synchronize": waits,
             "torch.cuda.device_of": device_of,
+            "rebind.executor.cuda_graphs.capture_on_gpu": functools.partial(capture, traffic),
         }.items():
             stack.enter_context(mock.patch(target, value))
         made = {Device("gpu", i): torch.Generator() for i in range(number)}

@@ -152,6 +152,24 @@ def test_training(name: str, optimizer: Any, number: int) -> None:
     same(found, trained(name, [mx.cpu(i) for i in range(number)], optimizer))
 
 
+@pytest.mark.filterwarnings("error:CUDA graphs")
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_training_in_cuda_graphs(name: str, number: int, traffic: Traffic) -> None:
+    found = trained(name, [mx.gpu(i) for i in range(number)], backend="cudagraphs")
+    assert traffic["replays"] == number * (2 * 4 - 1 + 4 - 1)  # but for the first batch, and the first prediction
+    same(found, trained(name, [mx.cpu(i) for i in range(number)]))
+
+
+def test_constants_of_a_network_are_on_each_gpu() -> None:
+    net = mx.sym.broadcast_add(mx.sym.var("data"), mx.sym.arange(4))
+    module = mx.mod.Module(net, label_names=None, context=[mx.gpu(0), mx.gpu(1)])
+    module.bind([("data", (2, 4))], for_training=False)
+    module.init_params()
+    found = module.predict(mx.io.NDArrayIter(np.ones((2, 4)), batch_size=2))
+    np.testing.assert_array_equal(found.asnumpy(), [[1, 2, 3, 4]] * 2)
+
+
 def some_batches(count: int) -> mx.io.NDArrayIter:
     _, (_, *shape) = NETWORKS["dense"]
     random = np.random.default_rng(1)

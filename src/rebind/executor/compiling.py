@@ -29,8 +29,8 @@ from ..graph.fused_layers import has_quantized_layers
 from ..graph.passes import Compiler
 
 __all__ = [
-    "CompiledCode", "called_from_cpp", "compile_whole", "in_given_layout", "keeps_memory", "obstacle", "reason_of",
-    "with_own_code", "with_results_of_its_own",
+    "CompiledCode", "called_from_cpp", "compile_whole", "in_given_layout", "is_inductor", "keeps_memory", "obstacle",
+    "reason_of", "with_own_code", "with_results_of_its_own",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -256,6 +256,15 @@ class _Inductor:
             settings["cpp_wrapper"] = True
         with config.patch(settings):
             return torch._dynamo.lookup_backend("inductor")(graph, inputs)
+
+
+def is_inductor(compiler: Compiler) -> bool:
+    """Whether it is PyTorch's compiler, with whatever settings.
+
+    >>> is_inductor(called_from_cpp("inductor")), is_inductor("eager")
+    (True, False)
+    """
+    return _Inductor.of(compiler) is not None
 
 
 def in_given_layout(compiler: Compiler) -> Compiler:

@@ -8,6 +8,7 @@ and so is what it depends on: tensors, in a fixed order. It is traced by `make_f
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,15 +17,20 @@ from typing import Any, TypeVar, cast
 import torch
 import torch.utils._pytree as pytree
 from torch import Tensor, fx
+from torch._ops import OpOverload
 
 from ..grad_mode import grad_mode
 from ..graph.passes import Compiler
-from .compiling import CompiledCode, called_from_cpp, keeps_memory
+from .compiling import CompiledCode, called_from_cpp, is_inductor, keeps_memory
+from .cuda_graphs import ReplayedCode
 from .outputs import shares_memory
 
 __all__ = ["ExactCode", "FirstSizes", "InferenceCode", "tensors_in"]
 
 R = TypeVar("R")
+
+#: For how many combinations of sizes CUDA graphs stay, besides those of the last run.
+_SIZES = 7
 
 #: What code depends on besides values; the order in memory comes on top.
 _FORM = operator.attrgetter("shape", "dtype", "device")
@@ -33,11 +39,15 @@ _FORM = operator.attrgetter("shape", "dtype", "device")
 class ExactCode:
     """A function of tensors that returns tuples of tensors, compiled for the sizes of some.
 
+    On a GPU what PyTorch's compiler makes of it, or with the backend ``'cudagraphs'`` it itself, is replayed as CUDA
+    graphs.
+
     Parameters
     ----------
     function
         It must be pure but for writing into its inputs, call no Python that the compiler is not to follow, and depend
-        on nothing but its inputs that may change. It returns some tuples, whose members are tensors or None.
+        on nothing but its inputs that may change. It returns some tuples, whose members are tensors or None. The
+        members of the first are for whoever wants to keep them, those of the others until the next run.
     inputs
         What it is traced with; they are not written to.
     compiler
@@ -65,27 +75,35 @@ class ExactCode:
         self._places: list[slice | list[int | None]] = []
         #: The results that compiled code returns in the memory of inputs; None before the first run.
         self._shared: Collection[int] | None = None
+        runs_itself = keeps_memory(compiler)
+        written: Collection[int] | None = None
         with grad_mode(False):
-            graph = self._trace(function, inputs)
-            backend = torch._dynamo.lookup_backend(cast(Any, compiler))
-            self._run: Callable[..., Sequence[Tensor]] = backend(graph, list(inputs))
+            self._run: Callable[..., Sequence[Tensor]] = functools.partial(self._flat, function)
+            if not runs_itself:
+                graph = self._trace(self._run, inputs)
+                written = _written_inputs(graph)
+                backend = torch._dynamo.lookup_backend(cast(Any, compiler))
+                self._run = backend(graph, list(inputs))
+        # A seed, on the processor, is read when the code is run: a replay would draw the same numbers again.
+        self._is_replayed = (runs_itself or is_inductor(compiler)) and all(each.is_cuda for each in inputs)
+        if self._is_replayed:
+            self._run = ReplayedCode(self._run, written)
 
-    def _trace(self, function: Callable[..., Any], inputs: Sequence[Tensor]) -> fx.GraphModule:
+    def _flat(self, function: Callable[..., Any], *tensors: Tensor) -> list[Tensor]:
+        """Return all results of the function as one list."""
+        results: list[Tensor] = []
+        self._places.clear()
+        for part in function(*tensors):
+            found = [each for each in part if each is not None]
+            numbers = itertools.count(len(results))
+            places = [None if each is None else next(numbers) for each in part]
+            self._places.append(places if None in places else slice(len(results), len(results) + len(found)))
+            results += found
+        return results
+
+    def _trace(self, flat: Callable[..., Any], inputs: Sequence[Tensor]) -> fx.GraphModule:
         # 0.2 s, which other programs need not wait for.
         from torch.fx.experimental.proxy_tensor import make_fx
-
-        def flat(*tensors: Tensor) -> list[Tensor]:
-            results: list[Tensor] = []
-            self._places.clear()
-            for part in function(*tensors):
-                found = [each for each in part if each is not None]
-                numbers = itertools.count(len(results))
-                places = [None if each is None else next(numbers) for each in part]
-                self._places.append(
-                    places if None in places else slice(len(results), len(results) + len(found))
-                )
-                results += found
-            return results
 
         # Constants of the network are tensors with values. Autograd is run in this thread, where the tracer looks.
         trace = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)
@@ -126,18 +144,22 @@ class ExactCode:
             self._shared = [i for i, each in enumerate(results) if shares_memory(each, inputs)]
         if self._shared:
             results = [each.clone() if i in self._shared else each for i, each in enumerate(results)]
-        return [
+        parts = [
             tuple(results[places])
             if isinstance(places, slice)
             else tuple([None if i is None else results[i] for i in places])
             for places in self._places
         ]
+        if self._is_replayed:
+            parts[0] = tuple([None if each is None else each.clone() for each in parts[0]])
+        return parts
 
 
 class FirstSizes:
     """A function of trees of tensors by exact code, which is made at the first call, for the sizes of that.
 
-    Other sizes are Dynamo's, which is told of which sizes differ, so that one code does for all of them.
+    Other sizes are Dynamo's, which is told of which sizes differ, so that one code does for all of them; those of CUDA
+    graphs have code of their own.
 
     Parameters
     ----------
@@ -154,28 +176,39 @@ class FirstSizes:
     """
 
     def __init__(self, function: Callable[..., Sequence[Sequence[Any]]], compiler: Compiler) -> None:
-        self._function, self._compiler = function, called_from_cpp(compiler)
+        self._function, self._compiler = function, compiler
         #: Its code; None before the first call, and where it cannot be made.
         self.code: ExactCode | None = None
-        # Dynamo's code is there to copy what the next run writes over.
-        self._tried = keeps_memory(compiler)
+        self._tried = False
+        #: For other sizes, of code that takes no time to make.
+        self._others: list[ExactCode] = []
 
     def run(self, *trees: Any) -> list[tuple[Any, ...]] | None:
         """Return the function's results; None, and nothing was done, where there is no code for these sizes."""
         inputs = tensors_in(trees)
         if not self._tried:
             self._tried = True
-            # None of this has run on a GPU yet. What goes wrong Dynamo meets again, and says so.
-            if all(each.is_cpu for each in inputs):
-                with contextlib.suppress(Exception):
-                    self.code = ExactCode(_of_tensors(self._function, trees), inputs, self._compiler)
-        code = self.code
-        if code is None:
+            with contextlib.suppress(Exception):  # what goes wrong Dynamo meets again, and says so
+                self.code = self._make(inputs, trees)
+        if self.code is None:
             return None
-        if code.takes(inputs):
-            return code(inputs)
-        code.mark_other_sizes(inputs)
-        return None
+        if not self.code.takes(inputs):
+            if not keeps_memory(self._compiler):
+                self.code.mark_other_sizes(inputs)
+                return None
+            self._switch(inputs, trees)
+        return self.code(inputs)
+
+    def _make(self, inputs: Sequence[Tensor], trees: Any) -> ExactCode | None:
+        compiler = _compiler_for(inputs, self._compiler)
+        return None if compiler is None else ExactCode(_of_tensors(self._function, trees), inputs, compiler)
+
+    def _switch(self, inputs: Sequence[Tensor], trees: Any) -> None:
+        """Make the code for other sizes the one that is run; of those that were, the last few are there again."""
+        assert self.code is not None
+        found = next((each for each in self._others if each.takes(inputs)), None)
+        self._others = [self.code, *(each for each in self._others if each is not found)][:_SIZES]
+        self.code = found or self._make(inputs, trees)
 
 
 class InferenceCode(CompiledCode):
@@ -210,6 +243,49 @@ class InferenceCode(CompiledCode):
             return super()._run_on(code, inputs)
         outputs, new_aux = found
         return outputs, new_aux, ((),) * len(outputs)
+
+
+def _compiler_for(inputs: Sequence[Tensor], compiler: Compiler) -> Compiler | None:
+    """Return what compiles exact code for some tensors; None where there is to be none.
+
+    >>> _compiler_for([torch.ones(1)], "eager"), _compiler_for([torch.ones(1)], "cudagraphs")
+    ('eager', None)
+    """
+    if any([each.is_cuda for each in inputs]):
+        return compiler  # calls from C++ compile for half a minute, and a replay has none
+    return None if keeps_memory(compiler) else called_from_cpp(compiler)
+
+
+def _written_inputs(graph: fx.GraphModule) -> set[int]:
+    """Return the positions of inputs that traced code writes into.
+
+    >>> def add(x, y):
+    ...     return [x.add_(y)]
+    >>> from torch.fx.experimental.proxy_tensor import make_fx
+    >>> _written_inputs(make_fx(add)(torch.ones(1), torch.ones(1)))
+    {0}
+    """
+    inputs = graph.graph.find_nodes(op="placeholder")
+    return {
+        i
+        for i, node in enumerate(inputs)
+        for user in node.users
+        if isinstance(user.target, OpOverload) and user.target._schema.is_mutable and _writes(user, node)
+    }
+
+
+def _writes(call: fx.Node, given: fx.Node) -> bool:
+    """Whether a call of an operator writes into what it is given."""
+    assert isinstance(call.target, OpOverload)
+    named = zip(call.target._schema.arguments, call.args, strict=False)
+    return any(
+        argument.alias_info is not None and argument.alias_info.is_write and given in _nodes_in(value)
+        for argument, value in named
+    )
+
+
+def _nodes_in(value: object) -> Sequence[object]:
+    return value if isinstance(value, (list, tuple)) else [value]
 
 
 def tensors_in(trees: Any) -> list[Tensor]:

@@ -7,6 +7,7 @@ depend on parameters alone, and their results are kept from run to run.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import torch
@@ -37,6 +38,7 @@ Ints: TypeAlias = tuple[int, ...]
 
 # Where the functions of `torch.nn.functional` are from, which has no name for this one; its type is not declared.
 _functions: Any = torch._C._nn
+_form_of = attrgetter("shape", "dtype", "device", "layout")
 _by_product = _functions.thnn_conv2d
 
 
@@ -227,12 +229,12 @@ def _pack_filters(
 
 
 def lie_alike(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors are of one shape and type, and their values in the same places in memory, packed ones too.
+    """Whether two tensors are of one shape, type and device, and their values in the same places, packed ones too.
 
     >>> lie_alike(torch.ones(2, 3), torch.zeros(2, 3)), lie_alike(torch.ones(2, 3), torch.ones(3, 2).t())
     (True, False)
     """
-    if (one.shape, one.dtype, one.layout) != (other.shape, other.dtype, other.layout):
+    if _form_of(one) != _form_of(other):
         return False
     if one.layout is torch.strided:
         return one.stride() == other.stride()
