@@ -1,4 +1,4 @@
-"""CUDA graphs, with captures that the processor makes: a replay runs the function again, on the memory of the capture."""
+"""CUDA graphs, with captures on the processor: a replay runs the function again, on the memory of the capture."""
 
 from __future__ import annotations
 

@@ -157,7 +157,9 @@ def test_training(name: str, optimizer: Any, number: int) -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_training_in_cuda_graphs(name: str, number: int, traffic: Traffic) -> None:
     found = trained(name, [mx.gpu(i) for i in range(number)], backend="cudagraphs")
-    assert traffic["replays"] == number * (2 * 4 - 1 + 4 - 1)  # but for the first batch, and the first prediction
+    assert traffic["replays"] == number * (
+        2 * 4 - 1 + 4 - 1
+    )  # but for the first batch, and the first prediction
     same(found, trained(name, [mx.cpu(i) for i in range(number)]))
 
 
