@@ -375,6 +375,8 @@ def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
         # PyTorch's own code asks for oneDNN where it finds, behind what is noted here, a tensor of the CPU.
         stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
         torch._C._set_mkldnn_enabled(False)
+        stack.callback(torch._C._set_cudnn_enabled, torch._C._get_cudnn_enabled())
+        torch._C._set_cudnn_enabled(False)
         stack.enter_context(_Operators(placement, traffic))
         calls = stack.enter_context(_Calls(placement, traffic))
         run_engine = torch.autograd._engine_run_backward

@@ -7,6 +7,7 @@ autograd: what is quick to compute gains most. It needs that backward is given n
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 
 from torch import Tensor
@@ -92,13 +93,17 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
     def whole(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         return step.forward_backward(tensors, seed=source)
 
-    exact = FirstSizes(whole, plan.compiled.compiler)
-    fast = compiled(with_own_code(whole), backend=plan.compiled.compiler)
-    fast = with_results_of_its_own(fast, plan.compiled.compiler)
+    compiler = plan.compiled.compiler
+    exact = FirstSizes(whole, compiler)
+
+    @functools.cache  # CUDA graphs need no compiler, which takes seconds to import
+    def for_any_sizes() -> WholeStep:
+        return with_results_of_its_own(compiled(with_own_code(whole), backend=compiler), compiler)
 
     def call(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         exactly = exact.run(tensors, source)
-        found = (fast(tensors, source) if exactly is None else Gradients(*exactly)).with_own_memory()
+        found = for_any_sizes()(tensors, source) if exactly is None else Gradients(*exactly)
+        found = found.with_own_memory()
         # None of what exact code returns is in the memory of an input.
         known = None if exactly is None else ()
         return found._replace(outputs=tuple(detached(found.outputs, tensors, [known] * len(found.outputs))))

@@ -10,10 +10,11 @@ from math import prod
 import torch
 
 from ...ops import find
+from ...ops.nn.inference_layers import FILTERS_CHANNELS_LAST
 from ...ops.nn.normalization import FEW_CHANNELS
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
-from .calls import Users, single_users
+from .calls import Users, is_kept, single_users
 
 __all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "TRANSPOSED", "channels_last"]
 
@@ -28,9 +29,12 @@ TRANSPOSED = "Deconvolution"
 LAYOUTS = (None, "NCHW", "NCDHW")
 _AXES = {"cpu": (2, 3), "cuda": (2,)}
 
-#: The types, by the kind of device: on the CPU those for which it was measured to be quicker; on GPUs those whose
-#: kernels, as cuDNN documents them, take images so and turn others. float32 is left to PyTorch's default there.
-_TYPES = {"cpu": (torch.float32, torch.bfloat16), "cuda": (torch.float16, torch.bfloat16)}
+#: The types, by the kind of device, for which it was measured to be quicker. cuDNN's kernels for tensor cores take
+#: images so, and turn others.
+_TYPES = {
+    "cpu": (torch.float32, torch.bfloat16),
+    "cuda": (torch.float32, torch.float16, torch.bfloat16),
+}
 
 
 def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -53,6 +57,8 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     if target.spans_devices:
         return graph, facts
     device = target.device.type
+    in_inference = not (target.recorded or target.training)
+    operators = (TRANSPOSED,) if in_inference and device == "cpu" else (*CONVOLUTIONS, TRANSPOSED)
     axes, types = _AXES.get(device, ()), _TYPES.get(device, ())
     users = single_users(graph) if device == "cpu" else {}
     made: dict[Entry, Entry] = {}
@@ -61,6 +67,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     def instead(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
         if (
             not isinstance(node, Application)
+            or node.operator.name not in operators
             or not _fits(node, facts, axes, types)
             or _goes_in_order(node, users)
         ):
@@ -68,14 +75,15 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
         data, weight, *bias = inputs
         turned = [data]
         if node.operator.name in CONVOLUTIONS:  # oneDNN takes those of a transposed one in any order
-            filters[weight] += 1
+            if not in_inference:
+                filters[weight] += 1
             if prod(node.params.kernel) > 1:  # filters of one element have one order only
                 turned.append(weight)
         for entry in turned:
             if entry not in made:
-                made[entry] = Entry(
-                    Application(find("_channels_last"), f"{entry.name} channels last", (entry,))
-                )
+                keeps = in_inference and entry is weight and is_kept(entry)
+                turn = FILTERS_CHANNELS_LAST if keeps else find("_channels_last")
+                made[entry] = Entry(Application(turn, f"{entry.name} channels last", (entry,)))
         return [Entry(node.with_inputs((made[data], made.get(weight, weight), *bias)))]
 
     changed, replaced = rewrite_with_map(graph, instead)
@@ -89,8 +97,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
 
 def _fits(node: Application, facts: Facts, axes: Collection[int], types: Collection[torch.dtype]) -> bool:
     return (
-        node.operator.name in (*CONVOLUTIONS, TRANSPOSED)
-        and len(node.params.kernel) in axes
+        len(node.params.kernel) in axes
         and node.params.layout in LAYOUTS
         and facts.types.get(Entry(node)) in types
     )

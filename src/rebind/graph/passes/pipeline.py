@@ -179,7 +179,7 @@ _INFERENCE = (
     Pass(fuse_levels, uses_shapes=True, applies=_has(*FROM_LEVELS)),
     Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS, TRANSPOSED)),
     Pass(fuse_dense, applies=_has(DENSE)),
-    Pass(channels_last, applies=_has(TRANSPOSED)),
+    Pass(channels_last, applies=_has(*CONVOLUTIONS, TRANSPOSED)),
     Pass(keep_order, applies=_has(*CONVOLUTIONS, TRANSPOSED, *FROM_LEVELS)),
 )
 

@@ -18,6 +18,7 @@ from ...params import Params
 from .._onednn import onednn_computes, onednn_has
 from .._types import NumericType
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
+from .memory_order import channels_last
 
 __all__ = [
     "CAST_PARAMETER",
@@ -60,6 +61,18 @@ CAST_PARAMETER = Operator(
     "_cast_parameter",
     read_signature(_cast_parameter),
     Kernels(_cast_parameter, kept=True),
+)
+
+
+def _filters_channels_last(weight: Tensor) -> Tensor:
+    return channels_last(weight)
+
+
+#: The filters of a convolution with their channels last in memory.
+FILTERS_CHANNELS_LAST = Operator(
+    "_filters_channels_last",
+    read_signature(_filters_channels_last),
+    Kernels(_filters_channels_last, kept=True),
 )
 
 
