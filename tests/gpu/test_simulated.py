@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from .test_gpu import (
     NETWORKS,
     as_mxnet_did,
     as_on_the_cpu,
+    check_inference,
     errors_of,
     in_one_list,
     parts,
@@ -161,6 +163,17 @@ def test_training_in_cuda_graphs(name: str, number: int, traffic: Traffic) -> No
         2 * 4 - 1 + 4 - 1
     )  # but for the first batch, and the first prediction
     same(found, trained(name, [mx.cpu(i) for i in range(number)]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("backend", ["default", "cudagraphs"])
+def test_inference(dtype: str, backend: str) -> None:
+    executor = check_inference(dtype, backend, mx.gpu())
+    plan = executor._plans.get(is_train=False, recorded=False)
+    called = Counter(node.meta["node"].operator.name for node in plan.code.graph.nodes if "node" in node.meta)
+    adds = [node.kwargs["adds"] for node in plan.code.graph.nodes if "adds" in node.kwargs]
+    assert (called["_rectified_convolution"], sorted(adds)) == (6, [False] * 4 + [True] * 2)
+    assert (called["Convolution"], called["relu"], called["_filters_channels_last"]) == (1, 0, 0)
 
 
 def test_constants_of_a_network_are_on_each_gpu() -> None:

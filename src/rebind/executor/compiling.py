@@ -25,12 +25,13 @@ from torch import fx
 
 from ..graph import Graph, Target
 from ..graph.control_flow import is_control_flow, is_stateful
+from ..graph.facts import CUDA_GRAPHS
 from ..graph.fused_layers import has_quantized_layers
 from ..graph.passes import Compiler
 
 __all__ = [
-    "CompiledCode", "called_from_cpp", "compile_whole", "in_given_layout", "is_inductor", "keeps_memory", "obstacle",
-    "reason_of", "with_own_code", "with_results_of_its_own",
+    "CompiledCode", "called_from_cpp", "compile_whole", "ignore_warnings_of_compilers", "in_given_layout",
+    "is_inductor", "keeps_memory", "obstacle", "reason_of", "with_own_code", "with_results_of_its_own",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,6 +49,8 @@ _NO_WARNINGS = (
     r"(?s)Dynamo detected a call to a `functools\.lru_cache`",
     # It makes an instance of each `torch.autograd.Function` that it meets.
     r"<class 'torch\.autograd\.function\.Function'> should not be instantiated",
+    # MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION is for that.
+    r"TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled",
 )
 
 #: Conditions of what is global that say that a function, a class or a module is the same.
@@ -149,8 +152,7 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
     >>> compile_whole(torch.nn.functional.softsign, "eager")(torch.ones(2))
     tensor([0.5000, 0.5000])
     """
-    for message in _NO_WARNINGS:
-        warnings.filterwarnings("ignore", message=message)
+    ignore_warnings_of_compilers()
     # PyTorch takes no options beside a mode.
     if options.get("mode") is None:
         varying = functools.partial(_varying, constants=_constants(function))
@@ -160,6 +162,15 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
         }
     # Its annotations know no options that are passed on.
     return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]  # above
+
+
+def ignore_warnings_of_compilers() -> None:
+    """Ignore, from now on, what compilers warn of and the user can do nothing about.
+
+    >>> ignore_warnings_of_compilers()
+    """
+    for message in _NO_WARNINGS:
+        warnings.filterwarnings("ignore", message=message)
 
 
 def with_own_code(function: F) -> F:
@@ -182,7 +193,7 @@ def keeps_memory(compiler: Compiler) -> bool:
     >>> keeps_memory("cudagraphs"), keeps_memory("inductor")
     (True, False)
     """
-    return compiler == "cudagraphs"
+    return compiler == CUDA_GRAPHS
 
 
 def with_results_of_its_own(function: Callable[P, R], compiler: Compiler) -> Callable[P, R]:

@@ -21,7 +21,7 @@ from torch._ops import OpOverload
 
 from ..grad_mode import grad_mode
 from ..graph.passes import Compiler
-from .compiling import CompiledCode, called_from_cpp, is_inductor, keeps_memory
+from .compiling import CompiledCode, called_from_cpp, ignore_warnings_of_compilers, is_inductor, keeps_memory
 from .cuda_graphs import ReplayedCode
 from .outputs import shares_memory
 
@@ -77,6 +77,7 @@ class ExactCode:
         self._shared: Collection[int] | None = None
         runs_itself = keeps_memory(compiler)
         written: Collection[int] | None = None
+        ignore_warnings_of_compilers()
         with grad_mode(False):
             self._run: Callable[..., Sequence[Tensor]] = functools.partial(self._flat, function)
             if not runs_itself:

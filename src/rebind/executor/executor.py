@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from torch import Tensor
 
-from .. import generators
+from .. import config, generators
 from ..device import Device, as_device
 from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
+from ..graph.facts import CUDA_GRAPHS
 from ..ndarray import NDArray, array
 from ..shapes import Shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
@@ -83,8 +84,9 @@ class Executor(ReadyRuns):
         recompute: bool | None = None,
     ) -> None:
         found = as_device(device, "Executor: device")
-        if static_alloc and backend is None and sym.backend == "default" and found.device_type == "gpu":
-            backend = "cudagraphs"
+        chosen = backend is not None or sym.backend is not None or config.get("REBIND_BACKEND") != "default"
+        if static_alloc and found.device_type == "gpu" and not chosen:
+            backend = CUDA_GRAPHS
         sym = run_as(sym, backend, recompute)
         graph = sym.graph
         names = [node.name for node in graph.arguments]
@@ -96,7 +98,9 @@ class Executor(ReadyRuns):
         }
         grads = arrays_by_name("args_grad", args_grad, names)
         requests = read_grad_req(grad_req, names)
-        self._setup(sym, BoundArrays(graph, found, own_args, grads, requests, own_aux), {})
+        arrays = BoundArrays(graph, found, own_args, grads, requests, own_aux)
+        arrays.check_devices()
+        self._setup(sym, arrays, {})
 
     @classmethod
     def bound(

@@ -14,7 +14,10 @@ from ..shapes import Shape
 from .graph import Entry, Graph, Node
 from .inference import Inferred
 
-__all__ = ["EntryFacts", "Facts", "Recompute", "Target"]
+__all__ = ["CUDA_GRAPHS", "EntryFacts", "Facts", "Recompute", "Target"]
+
+#: The backend that has a GPU run again what the network's operators launched.
+CUDA_GRAPHS = "cudagraphs"
 
 T = TypeVar("T")
 #: Which results backward computes again, instead of forward keeping them: see `rebind.executor.recompute`.

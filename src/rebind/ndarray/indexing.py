@@ -132,6 +132,8 @@ def read(tensor: Tensor, key: TorchKey) -> Tensor:
     """
     flips, key = _without_negative_steps(tensor, key)
     try:
+        if tensor.is_cuda:
+            _require_within(tensor, key)
         selected = tensor[key]
     except IndexError as error:
         raise _out_of_bounds(tensor, error) from None
@@ -148,6 +150,8 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
     """
     try:
         flips, forward = _without_negative_steps(tensor, key)
+        if tensor.is_cuda:
+            _require_within(tensor, forward)
         if not isinstance(value, Tensor):
             value = number_in(tensor.dtype, value)
         if flips and isinstance(value, Tensor):
@@ -166,6 +170,41 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
 
 
 _EVERYTHING = slice(None)
+
+
+def _require_within(tensor: Tensor, key: TorchKey) -> None:
+    """Raise an IndexError where an array of indices has one outside of its axis.
+
+    On the CPU PyTorch does so. A GPU would stop, and with it all that this process has there.
+
+    >>> _require_within(torch.zeros(2, 3), (slice(None), torch.tensor([0, 3])))
+    Traceback (most recent call last):
+        ...
+    IndexError: index 3 is out of bounds for dimension 1 with size 3
+    """
+    indices = key if isinstance(key, tuple) else (key,)
+    axis = 0
+    for index in indices:
+        if index is Ellipsis:
+            axis = tensor.ndim - sum(map(_axes_of, indices))
+        elif isinstance(index, Tensor) and not _is_mask(index) and index.numel():
+            size, least, most = tensor.shape[axis], int(index.min()), int(index.max())
+            if least < -size or most >= size:
+                raise IndexError(
+                    f"index {most if most >= size else least} is out of bounds for dimension {axis} with size {size}"
+                )
+        axis += _axes_of(index)
+
+
+def _is_mask(index: Tensor) -> bool:
+    return index.dtype in (torch.bool, torch.uint8)
+
+
+def _axes_of(index: object) -> int:
+    """Return how many axes an index is for."""
+    if index is None or index is Ellipsis:
+        return 0
+    return index.ndim if isinstance(index, Tensor) and _is_mask(index) else 1
 
 
 def _out_of_bounds(tensor: Tensor, error: IndexError) -> Exception:

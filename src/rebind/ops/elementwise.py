@@ -55,13 +55,21 @@ def _power(lhs: Tensor, rhs: Tensor | float) -> Tensor:
     if lhs.is_floating_point():
         return torch.pow(lhs, rhs)
     # torch refuses negative powers of integers.
-    return torch.pow(lhs.to(dtype=torch.float64), rhs).to(dtype=lhs.dtype)
+    return _whole(torch.pow(lhs.to(dtype=torch.float64), rhs), lhs.dtype)
 
 
 def _power_of_number(data: Tensor, number: float) -> Tensor:
     if data.is_floating_point():
         return torch.pow(number, data)
-    return torch.pow(float(number), data.to(dtype=torch.float64)).to(dtype=data.dtype)
+    return _whole(torch.pow(float(number), data.to(dtype=torch.float64)), data.dtype)
+
+
+def _whole(power: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return powers in a type of whole numbers, without what is behind the point."""
+    if power.is_cuda:  # whose powers of whole numbers may be a rounding error below them
+        nearest = power.round()
+        power = torch.where((power - nearest).abs() <= 1e-14 * nearest.abs(), nearest, power)
+    return power.to(dtype=dtype)
 
 
 def _hypot(lhs: Tensor, rhs: Tensor) -> Tensor:

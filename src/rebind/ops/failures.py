@@ -70,6 +70,12 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
     names = op.signature.inputs_for(p, len(tensors))
     present = [tensor for tensor in tensors if isinstance(tensor, Tensor)]
     text = str(error) or type(error).__name__
+    if text.startswith("CUDA error"):
+        return DeviceError(
+            f"a GPU has stopped, in this operator or one before it; PyTorch says: {text.splitlines()[0]}. What is on "
+            "the GPU is lost to this program. An index outside of its axis does that; with CUDA_LAUNCH_BLOCKING=1 in "
+            "the environment the operator at fault is the one that is named."
+        )
     if "not implemented for '" in text:  # torch has no kernel for the type
         types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
         return DTypeError(f"cannot compute with arrays of this type; got {types}. Convert with astype().")

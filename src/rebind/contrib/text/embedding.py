@@ -74,7 +74,8 @@ class _TokenEmbedding(Vocabulary):
         asked: list[Any] = [tokens] if single else tokens  # type: ignore[assignment]  # a list, from the line before
         known = self.token_to_idx
         rows = [known.get(token, known.get(token.lower(), 0) if lower_case_backup else 0) for token in asked]
-        found = self.idx_to_vec.tensor.index_select(0, torch.tensor(rows, dtype=torch.int64))
+        vectors = self.idx_to_vec.tensor
+        found = vectors.index_select(0, torch.tensor(rows, dtype=torch.int64, device=vectors.device))
         return from_torch(found[0] if single else found)
 
     def update_token_vectors(self, tokens: str | list[str], new_vectors: NDArray | np.ndarray) -> None:
@@ -107,8 +108,8 @@ class _TokenEmbedding(Vocabulary):
             raise ShapeError(
                 f"update_token_vectors: new_vectors must have shape {wanted}; got {values.shape}"
             )
-        rows = torch.tensor(self.to_indices(asked))
         vectors = self.idx_to_vec.tensor
+        rows = torch.tensor(self.to_indices(asked), device=vectors.device)
         vectors[rows] = values.tensor.reshape(wanted).to(vectors)
 
     def _load_embedding(
@@ -127,7 +128,7 @@ class _TokenEmbedding(Vocabulary):
             if row == len(self._idx_to_token):
                 self._idx_to_token.append(token)
             rows.append(row)
-        table[rows] = torch.from_numpy(vectors)
+        table[rows] = torch.from_numpy(vectors).to(table.device)
         if self._unknown_token in tokens:  # reserved tokens that the file lacks are unknown to it
             missing = set(range(len(self._idx_to_token))).difference(rows)
             table[list(missing)] = table[0].clone()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import torch
 
 from ...ops.nn.convolution import fitted_padding
@@ -22,7 +24,7 @@ from .calls import FusedActivation, Users, activation_after, is_kept, single_use
 from .channels_last import CONVOLUTIONS, LAYOUTS, TRANSPOSED
 from .substitution import substitute
 
-__all__ = ["fuse_convolutions"]
+__all__ = ["fuse_convolutions", "sum_after", "windows"]
 
 #: Up to so many multiply-adds a product of matrices takes 0.5 to 0.7 of what a call of oneDNN's does, most of which is
 #: PyTorch's description of the convolution, made anew each time; see docs/performance.md.
@@ -110,30 +112,43 @@ def _is_tiny(node: Application, facts: Facts) -> bool:
     )
 
 
-def _windows(p: Params) -> dict[str, tuple[int, ...]]:
+def windows(p: Params) -> dict[str, tuple[int, ...]]:
+    """Return a convolution's stride and padding, with what MXNet takes where they are left out."""
     axes = len(p.kernel)
     return {"stride": p.stride or (1,) * axes, "pad": p.pad or (0,) * axes}
 
 
 def _tiny(node: Application) -> Application:
     p, op = node.params, TINY_CONVOLUTION
-    given = {**_windows(p), "kernel": p.kernel, "no_bias": p.no_bias}
+    given = {**windows(p), "kernel": p.kernel, "no_bias": p.no_bias}
     return Application(op, node.name, node.inputs, op.parse(given), {}, node.attributes)
 
 
 def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> tuple[Entry, Application]:
     """Return the last entry that one call can compute from a convolution on, and the node that does; note its sum."""
-    end, addend = Entry(node), None
-    user, position = users.get(end, (None, 0))
-    is_sum = user is not None and user.operator.name in _SUMS and Entry(user) not in added
-    if user is not None and is_sum and _can_add(node, facts):
-        other = user.inputs[1 - position]
-        if all(known.get(other) == known.get(end) for known in (facts.shapes, facts.types)):
-            end, addend = Entry(user), other
-            added.add(end)
+    end, addend = sum_after(node, facts, users, added) if _can_add(node, facts) else (Entry(node), None)
+    if addend is not None:
+        added.add(end)
     # After a sum oneDNN has no other in PyTorch.
     end, activation = activation_after(end, users, among=None if addend is None else ("relu",))
     return end, _call(node, facts, addend, activation)
+
+
+def sum_after(
+    node: Application, facts: Facts, users: Users, added: Collection[Entry]
+) -> tuple[Entry, Entry | None]:
+    """Return the sum that alone uses a layer's result, and what is added; the result, and None, if none does.
+
+    What is added has the shape and type of the result. Those that are `added` already do not count.
+    """
+    result = Entry(node)
+    user, position = users.get(result, (None, 0))
+    if user is not None and user.operator.name in _SUMS and Entry(user) not in added:
+        other, shape = user.inputs[1 - position], facts.shapes.get(result)
+        is_alike = all(known.get(other) == known.get(result) for known in (facts.shapes, facts.types))
+        if is_alike and shape is not None and is_known(shape):
+            return Entry(user), other
+    return result, None
 
 
 def _can_add(node: Application, facts: Facts) -> bool:
@@ -147,7 +162,7 @@ def _call(node: Application, facts: Facts, addend: Entry | None, activation: Fus
     shape = facts.shapes[data]
     assert shape is not None  # it fits
     pack, op, further = PACK_FILTERS, FUSED_CONVOLUTION, {"adds": addend is not None}
-    where = {**_windows(p), "dilate": p.dilate or (1,) * len(p.kernel), "num_group": p.num_group}
+    where = {**windows(p), "dilate": p.dilate or (1,) * len(p.kernel), "num_group": p.num_group}
     if node.operator.name == TRANSPOSED:
         pack, op, further = PACK_TRANSPOSED_FILTERS, FUSED_DECONVOLUTION, {}
         where["adj"] = p.adj or (0,) * len(p.kernel)

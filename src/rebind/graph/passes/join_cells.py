@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..facts import Facts, Target
+from ..facts import CUDA_GRAPHS, Facts, Target
 from ..graph import Application, Entry, Graph
 from .cell_runs import Run, find_runs, in_order
 from .sequences import Sequences
@@ -40,7 +40,8 @@ def join_cells(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     >>> [node.name for node in joined.nodes if not node.is_variable]
     ['step_a to step_c inputs', 'step_a to step_c']
     """
-    if target.traced and target.device.type != "cpu":
+    # A compiler has no kernels for cells on a GPU; CUDA graphs replay cuDNN's.
+    if target.traced and target.device.type != "cpu" and target.backend != CUDA_GRAPHS:
         return graph, facts
     runs = in_order(find_runs(graph, facts))
     if not runs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ops import find
-from ...ops.nn.inference_layers import FUSED_CONVOLUTION, FUSED_DECONVOLUTION
+from ...ops.nn.inference_layers import FUSED_CONVOLUTION, FUSED_DECONVOLUTION, RECTIFIED_CONVOLUTION
 from ...ops.quantization.inference_layers import INT8_CONVOLUTION
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
@@ -14,7 +14,8 @@ __all__ = ["keep_order"]
 # What takes arrays in any order of memory, and gives its result in that of its inputs.
 _TAKE_ANY = frozenset(
     {
-        FUSED_CONVOLUTION.name, FUSED_DECONVOLUTION.name, INT8_CONVOLUTION.name, "Activation", "BatchNorm",
+        FUSED_CONVOLUTION.name, FUSED_DECONVOLUTION.name, INT8_CONVOLUTION.name, RECTIFIED_CONVOLUTION.name,
+        "Activation", "BatchNorm",
         "BlockGrad", "Cast", "Concat", "Convolution", "Convolution_v1", "Deconvolution", "Dropout", "GroupNorm",
         "InstanceNorm", "LeakyReLU", "Pooling", "UpSampling", "_channels_last", "_contrib_dequantize",
         "_contrib_quantize_v2", "_contrib_quantized_act", "_contrib_quantized_concat",

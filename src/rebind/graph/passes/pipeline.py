@@ -39,7 +39,7 @@ from typing import TypeAlias
 
 from ... import config
 from ...errors import NameLookupError, ParameterError, near_names
-from ..facts import Facts, Target
+from ..facts import CUDA_GRAPHS, Facts, Target
 from ..fused_layers import FROM_LEVELS
 from ..graph import Entry, Graph, check
 from .channels_last import CONVOLUTIONS, TRANSPOSED, channels_last
@@ -50,6 +50,7 @@ from .fold_norm_before import fold_norm_before
 from .fuse_convolutions import fuse_convolutions
 from .fuse_dense import DENSE, fuse_dense
 from .fuse_levels import fuse_levels
+from .fuse_relu import fuse_relu
 from .join_cells import join_cells
 from .join_layers import join_layers
 from .keep_casts import keep_casts
@@ -180,6 +181,7 @@ _INFERENCE = (
     Pass(fuse_convolutions, uses_shapes=True, applies=_has(*CONVOLUTIONS, TRANSPOSED)),
     Pass(fuse_dense, applies=_has(DENSE)),
     Pass(channels_last, applies=_has(*CONVOLUTIONS, TRANSPOSED)),
+    Pass(fuse_relu, uses_shapes=True, applies=_has(*CONVOLUTIONS)),
     Pass(keep_order, applies=_has(*CONVOLUTIONS, TRANSPOSED, *FROM_LEVELS)),
 )
 
@@ -199,7 +201,7 @@ BACKENDS: dict[str, Backend] = {
     "plain": Backend(_PLAIN),
     # Those of torch.compile. Only the first compiles kernels; the second has a GPU run what was launched once (CUDA
     # graphs), and the last two show where a network meets the compiler's limits.
-    **{name: Backend(DEFAULT, name, _INFERENCE) for name in ("inductor", "cudagraphs", "aot_eager", "eager")},
+    **{name: Backend(DEFAULT, name, _INFERENCE) for name in ("inductor", CUDA_GRAPHS, "aot_eager", "eager")},
     # An engine for inference on processors.
     "openvino": Backend(DEFAULT, "openvino", _LEFT_OPEN, freezing=True),
     # MXNet's own, for programs that name them: what they did is done by the kernels here.

@@ -49,7 +49,8 @@ def _rotated(data: Tensor, turn: Tensor) -> Tensor:
     """Return `data` with the hue of each pixel rotated by `turn` of a full circle; what is grey stays so."""
     if data.shape[-1] == 1:
         return data
-    red, green, blue = (data / 255).unbind(-1)
+    # By an array, which a GPU divides by: by a number it multiplies with the inverse.
+    red, green, blue = (data / torch.full((), 255, dtype=data.dtype, device=data.device)).unbind(-1)
     top = torch.maximum(torch.maximum(red, green), blue)
     bottom = torch.minimum(torch.minimum(red, green), blue)
     spread = top - bottom

@@ -383,6 +383,43 @@ FUSED_CONVOLUTION = Operator(
 )
 
 
+def _rectified_convolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    addend: Tensor | None = None,
+    *,
+    stride: Ints,
+    pad: Ints,
+    dilate: Ints,
+    num_group: int,
+    no_bias: bool,
+    adds: bool,
+) -> Tensor:
+    """Convolution, then the sum with `addend` (with `adds`), then relu, on a GPU in one pass over memory."""
+    given = (list(stride), list(pad), list(dilate), num_group)
+    if torch.backends.cudnn.enabled:
+        try:
+            if addend is None:
+                return torch.cudnn_convolution_relu(data, weight, bias, *given)
+            return torch.cudnn_convolution_add_relu(data, weight, addend, 1.0, bias, *given)
+        except RuntimeError:  # it has no such kernel for some shapes, groups and devices
+            pass
+    out = F.conv2d(data, weight, bias, *given)
+    return (out if addend is None else out.add_(addend)).relu_()
+
+
+#: A convolution with the sum and the relu that follow it, as cuDNN has them.
+RECTIFIED_CONVOLUTION = Operator(
+    "_rectified_convolution",
+    read_signature(
+        _rectified_convolution,
+        skip=lambda name, p: _without_bias(name, p) or (name == "addend" and not p.adds),
+    ),
+    Kernels(_rectified_convolution, owns_output=True),
+)
+
+
 def _fused_deconvolution(
     data: Tensor,
     weight: Tensor,

@@ -1,0 +1,83 @@
+"""On GPUs: a convolution, a sum and the relu behind them in one call."""
+
+from __future__ import annotations
+
+import torch
+
+from ...ops.nn.inference_layers import RECTIFIED_CONVOLUTION
+from ..facts import CUDA_GRAPHS, Facts, Target
+from ..graph import Application, Entry, Graph
+from .calls import NO_ACTIVATION, Users, activation_after, single_users
+from .channels_last import CONVOLUTIONS, LAYOUTS
+from .fuse_convolutions import sum_after, windows
+from .substitution import substitute
+
+__all__ = ["fuse_relu"]
+
+#: For which types cuDNN does that.
+_TYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def fuse_relu(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+    """Make a convolution in two dimensions, the sum with another array and the relu after it one call of cuDNN's.
+
+    In inference on a GPU, of what no compiler takes, which fuses them itself.
+
+    >>> import rebind as mx
+    >>> from rebind.graph import infer_types
+    >>> graph = mx.sym.relu(mx.sym.Convolution(mx.sym.var("x"), kernel=(1, 1), num_filter=2)).graph
+    >>> facts = Facts.of(None, infer_types(graph, {"x": "float32"}))
+    >>> fused, _ = fuse_relu(graph, facts, Target(device=torch.device("cuda", 0)))
+    >>> [node.operator.name for node in fused.nodes if node.operator]
+    ['_rectified_convolution']
+    """
+    compiles = target.traced and target.backend != CUDA_GRAPHS
+    if target.training or compiles or target.spans_devices or target.device.type != "cuda":
+        return graph, facts
+    users = single_users(graph)
+    instead: dict[Entry, Entry] = {}
+    added: set[Entry] = set()  # sums that became part of a call
+    # The last first: of two convolutions that are added the later one adds.
+    for node in reversed(graph.nodes):
+        if isinstance(node, Application) and _fits(node, facts):
+            end, addend = _end(node, facts, users, added)
+            if end is not None:
+                instead[end] = Entry(_call(node, addend))
+    graph, replaced = substitute(graph, instead)
+    return graph, facts.after(replaced)
+
+
+def _fits(node: Application, facts: Facts) -> bool:
+    return (
+        node.operator.name in CONVOLUTIONS
+        and len(node.params.kernel) == 2
+        and node.params.layout in LAYOUTS
+        and facts.types.get(Entry(node)) in _TYPES
+    )
+
+
+def _end(
+    node: Application, facts: Facts, users: Users, added: set[Entry]
+) -> tuple[Entry | None, Entry | None]:
+    """Return the relu after a convolution, or after the sum after it, and what is added; note the sum."""
+    total, addend = sum_after(node, facts, users, added)
+    for before, other in ((total, addend), (Entry(node), None)):
+        end, activation = activation_after(before, users, among=("relu",))
+        if activation != NO_ACTIVATION:
+            if other is not None:
+                added.add(before)
+            return end, other
+    return None, None
+
+
+def _call(node: Application, addend: Entry | None) -> Application:
+    p, op = node.params, RECTIFIED_CONVOLUTION
+    given = {
+        **windows(p),
+        "dilate": p.dilate or (1, 1),
+        "num_group": p.num_group,
+        "no_bias": p.no_bias,
+        "adds": addend is not None,
+    }
+    inputs = (*node.inputs, *([] if addend is None else [addend]))
+    return Application(op, node.name, inputs, op.parse(given), {}, node.attributes)
