@@ -49,6 +49,7 @@ _NO_WARNINGS = (
     r"(?s)Dynamo detected a call to a `functools\.lru_cache`",
     # It makes an instance of each `torch.autograd.Function` that it meets.
     r"<class 'torch\.autograd\.function\.Function'> should not be instantiated",
+    r"\s*Online softmax is disabled on the fly",
     # MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION is for that.
     r"TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled",
 )

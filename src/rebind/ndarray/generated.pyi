@@ -3023,6 +3023,27 @@ def LeakyReLU(
     mask : that of data      with ``'rrelu'`` only: the slopes in training, 1 above zero; zeros otherwise
     """
 
+def _contiguous(
+    data: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The data, in memory as the order of its axes says."""
+
+def _channels_last(
+    data: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Images, or volumes, with their channels last in memory; the order of the axes stays.
+
+    Shapes
+    ------
+    data, out : (N, C, H, W) or (N, C, D, H, W)
+    """
+
 def BatchNorm(
     data: NDArray,
     gamma: NDArray,
@@ -3348,27 +3369,6 @@ def _stack_rows(
     ------
     data : (N, ...), (N, ...), ...
     out : (T, N, C)    C = product of the trailing axes
-    """
-
-def _contiguous(
-    data: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """The data, in memory as the order of its axes says."""
-
-def _channels_last(
-    data: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Images, or volumes, with their channels last in memory; the order of the axes stays.
-
-    Shapes
-    ------
-    data, out : (N, C, H, W) or (N, C, D, H, W)
     """
 
 def LayerNorm(
@@ -6035,6 +6035,8 @@ __all__ = [
     "khatri_rao",
     "Activation",
     "LeakyReLU",
+    "_contiguous",
+    "_channels_last",
     "BatchNorm",
     "BatchNorm_v1",
     "_contrib_BatchNormWithReLU",
@@ -6052,8 +6054,6 @@ __all__ = [
     "_contrib_SparseEmbedding",
     "_joint_cells",
     "_stack_rows",
-    "_contiguous",
-    "_channels_last",
     "LayerNorm",
     "GroupNorm",
     "InstanceNorm",

@@ -3290,6 +3290,29 @@ def LeakyReLU(
     mask : that of data      with ``'rrelu'`` only: the slopes in training, 1 above zero; zeros otherwise
     """
 
+def _contiguous(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """The data, in memory as the order of its axes says."""
+
+def _channels_last(
+    data: Symbol | None = None,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Images, or volumes, with their channels last in memory; the order of the axes stays.
+
+    Shapes
+    ------
+    data, out : (N, C, H, W) or (N, C, D, H, W)
+    """
+
 def BatchNorm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -3629,29 +3652,6 @@ def _stack_rows(
     ------
     data : (N, ...), (N, ...), ...
     out : (T, N, C)    C = product of the trailing axes
-    """
-
-def _contiguous(
-    data: Symbol | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """The data, in memory as the order of its axes says."""
-
-def _channels_last(
-    data: Symbol | None = None,
-    *,
-    name: str | None = None,
-    attr: Mapping[str, str] | None = None,
-    **attributes: Unpack[_Attributes],
-) -> Symbol:
-    """Images, or volumes, with their channels last in memory; the order of the axes stays.
-
-    Shapes
-    ------
-    data, out : (N, C, H, W) or (N, C, D, H, W)
     """
 
 def LayerNorm(
@@ -6451,6 +6451,8 @@ __all__ = [
     "khatri_rao",
     "Activation",
     "LeakyReLU",
+    "_contiguous",
+    "_channels_last",
     "BatchNorm",
     "BatchNorm_v1",
     "_contrib_BatchNormWithReLU",
@@ -6468,8 +6470,6 @@ __all__ = [
     "_contrib_SparseEmbedding",
     "_joint_cells",
     "_stack_rows",
-    "_contiguous",
-    "_channels_last",
     "LayerNorm",
     "GroupNorm",
     "InstanceNorm",

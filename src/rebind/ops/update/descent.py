@@ -96,10 +96,14 @@ def sgd_momentum(
     ):
         # torch's kernel computes ``buffer = momentum * buffer + (1 - dampening) * (grad + decay * weight)`` and
         # ``weight -= rate * buffer`` in one pass; with a rate of -1 that is MXNet's form.
-        torch._fused_sgd_(
-            weights, grads, mom,
+        if weights[0].is_cuda:
+            # There ``1 - dampening`` is of float32, in which a rate of 1e-5 has lost a hundredth.
+            grads, decay, dampening = torch._foreach_mul(grads, -lr * scale), -lr * wd, 0.0
+        else:
             # ``1 - dampening``, -lr * scale, multiplies the decay too: that is divided by the scale before.
-            weight_decay=wd / scale, momentum=momentum, lr=-1.0, dampening=1 + lr * scale,
+            decay, dampening = wd / scale, 1 + lr * scale
+        torch._fused_sgd_(
+            weights, grads, mom, weight_decay=decay, momentum=momentum, lr=-1.0, dampening=dampening,
             nesterov=False, maximize=False, is_first_step=False,
         )  # fmt: skip
         return
