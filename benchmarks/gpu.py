@@ -110,6 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--device cuda: needs a CUDA device; PyTorch {torch.__version__} finds none")
     options, effort = Options(device=given.device), QUICK if given.quick else Effort()
     report = Report(given.engines, None, effort)
+    device = torch.cuda.get_device_name() if given.device == "cuda" else "no GPU"
+    report.machine["gpu"] = device
     console = wide(Console())
     peak = _peak_of(given.device)
     for name in given.rows:
@@ -118,7 +120,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(_table(GPU_ROWS[name], report.rows[name], peak))
         if given.json:
             report.write_json(given.json)
-    device = torch.cuda.get_device_name() if given.device == "cuda" else "no GPU"
     console.print(f"{device}; {report.caption()}", highlight=False, soft_wrap=True, markup=False)
     return 0
 

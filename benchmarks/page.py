@@ -1,8 +1,9 @@
 """The command `python -m benchmarks.page`: the table and the picture of docs/performance.md, from files of samples.
 
 `python -m benchmarks --json FILE` writes such a file; `benchmarks/results` has those that the page shows, and its
-folders `busy`, `int8`, `kinds` and `calls` those of runs with `--busy`, of `benchmarks.int8`, of `benchmarks.kinds` and
-of `benchmarks.operators`, for tables of their own. Where several have a row, the last one's counts.
+folders `busy`, `int8`, `kinds`, `calls` and `gpu` those of runs with `--busy`, of `benchmarks.int8`, of
+`benchmarks.kinds`, of `benchmarks.operators` and of `benchmarks.gpu`, for tables of their own. Where several have a
+row, the last one's counts.
 Nothing of what the page says about these rows is written by hand.
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .calls_table import CALLS_MARK, calls_section
+from .gpu_table import GPU_MARK, gpu_section
 from .int8_table import INT8_MARK, int8_section
 from .kinds_table import KINDS_MARK, kinds_section
 from .peers import PEERS
@@ -270,6 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int8 = int8_section(sorted(RESULTS.glob("int8/*.json")))
     page = with_section(with_section(PAGE.read_text(), section(rows, said)), busy, BUSY_MARK)
     page = with_section(page, int8, INT8_MARK)
+    page = with_section(page, gpu_section(sorted(RESULTS.glob("gpu/*.json"))), GPU_MARK)
     page = with_section(page, kinds_section(sorted(RESULTS.glob("kinds/*.json"))), KINDS_MARK)
     PAGE.write_text(with_section(page, calls_section(sorted(RESULTS.glob("calls/*.json"))), CALLS_MARK))
     _draw(rows, PICTURE)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.calls_table import CALLS_MARK, calls_section
+from benchmarks.gpu_table import GPU_MARK, gpu_section
 from benchmarks.int8_table import INT8_MARK, int8_section
 from benchmarks.kinds_table import KINDS_MARK, kinds_section
 from benchmarks.page import (
@@ -33,6 +34,7 @@ def test_the_page_is_made_of_the_samples() -> None:
     assert with_section(page, section(*read(sorted(RESULTS.glob("*.json"))))) == page
     assert with_section(page, busy_section(*read(sorted(RESULTS.glob("busy/*.json")))), BUSY_MARK) == page
     assert with_section(page, int8_section(sorted(RESULTS.glob("int8/*.json"))), INT8_MARK) == page
+    assert with_section(page, gpu_section(sorted(RESULTS.glob("gpu/*.json"))), GPU_MARK) == page
     assert with_section(page, calls_section(sorted(RESULTS.glob("calls/*.json"))), CALLS_MARK) == page
     assert with_section(page, kinds_section(sorted(RESULTS.glob("kinds/*.json"))), KINDS_MARK) == page
 

@@ -165,6 +165,14 @@ def test_training_in_cuda_graphs(name: str, number: int, traffic: Traffic) -> No
     same(found, trained(name, [mx.cpu(i) for i in range(number)]))
 
 
+def test_what_changes_between_runs_is_not_captured(traffic: Traffic) -> None:
+    """The scale of a loss, on the CPU, would be that of the capture in each replay."""
+    module = mx.mod.Module(NETWORKS["dense"][0](), context=mx.gpu(), backend="cudagraphs")
+    mx.contrib.amp.init_trainer(module, mx.contrib.amp.LossScaler(2.0**10, scale_window=3))
+    module.fit(some_batches(4), num_epoch=2, progress=False)
+    assert traffic["replays"] == 0
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("backend", ["default", "cudagraphs"])
 def test_inference(dtype: str, backend: str) -> None:

@@ -25,7 +25,7 @@ from .compiling import CompiledCode, called_from_cpp, ignore_warnings_of_compile
 from .cuda_graphs import ReplayedCode
 from .outputs import shares_memory
 
-__all__ = ["ExactCode", "FirstSizes", "InferenceCode", "tensors_in"]
+__all__ = ["ExactCode", "FirstSizes", "InferenceCode", "reads_inputs_alone", "tensors_in"]
 
 R = TypeVar("R")
 
@@ -52,6 +52,8 @@ class ExactCode:
         What it is traced with; they are not written to.
     compiler
         What compiles it.
+    may_be_replayed
+        Whether nothing but its inputs may change, so that a GPU may run it again without Python.
 
     Raises
     ------
@@ -68,7 +70,11 @@ class ExactCode:
     """
 
     def __init__(
-        self, function: Callable[..., Sequence[Sequence[Any]]], inputs: Sequence[Tensor], compiler: Compiler
+        self,
+        function: Callable[..., Sequence[Sequence[Any]]],
+        inputs: Sequence[Tensor],
+        compiler: Compiler,
+        may_be_replayed: bool = True,
     ) -> None:
         self._form = _form_of(inputs)
         #: For each of the tuples where its members are among the code's results.
@@ -86,7 +92,8 @@ class ExactCode:
                 backend = torch._dynamo.lookup_backend(cast(Any, compiler))
                 self._run = backend(graph, list(inputs))
         # A seed, on the processor, is read when the code is run: a replay would draw the same numbers again.
-        self._is_replayed = (runs_itself or is_inductor(compiler)) and all(each.is_cuda for each in inputs)
+        may_be_replayed = may_be_replayed and all(each.is_cuda for each in inputs)
+        self._is_replayed = may_be_replayed and (runs_itself or is_inductor(compiler))
         if self._is_replayed:
             self._run = ReplayedCode(self._run, written)
 
@@ -166,8 +173,8 @@ class FirstSizes:
     ----------
     function
         As of `ExactCode`, with tuples and lists of tensors for arguments; what else is in them stays the same.
-    compiler
-        What compiles it.
+    compiler, may_be_replayed
+        As of `ExactCode`.
 
     Examples
     --------
@@ -176,8 +183,13 @@ class FirstSizes:
     ([(tensor([1.]),)], None)
     """
 
-    def __init__(self, function: Callable[..., Sequence[Sequence[Any]]], compiler: Compiler) -> None:
-        self._function, self._compiler = function, compiler
+    def __init__(
+        self,
+        function: Callable[..., Sequence[Sequence[Any]]],
+        compiler: Compiler,
+        may_be_replayed: bool = True,
+    ) -> None:
+        self._function, self._compiler, self._may_be_replayed = function, compiler, may_be_replayed
         #: Its code; None before the first call, and where it cannot be made.
         self.code: ExactCode | None = None
         self._tried = False
@@ -202,7 +214,9 @@ class FirstSizes:
 
     def _make(self, inputs: Sequence[Tensor], trees: Any) -> ExactCode | None:
         compiler = _compiler_for(inputs, self._compiler)
-        return None if compiler is None else ExactCode(_of_tensors(self._function, trees), inputs, compiler)
+        if compiler is None:
+            return None
+        return ExactCode(_of_tensors(self._function, trees), inputs, compiler, self._may_be_replayed)
 
     def _switch(self, inputs: Sequence[Tensor], trees: Any) -> None:
         """Make the code for other sizes the one that is run; of those that were, the last few are there again."""
@@ -238,12 +252,27 @@ class InferenceCode(CompiledCode):
 
     def _run_on(self, code: fx.GraphModule, inputs: Sequence[Any]) -> object:
         if self._first is None:
-            self._first = FirstSizes(lambda *tensors: code(*tensors)[:2], self.compiler)
+            self._first = FirstSizes(
+                lambda *tensors: code(*tensors)[:2], self.compiler, reads_inputs_alone(code)
+            )
         found = self._first.run(*inputs)
         if found is None:
             return super()._run_on(code, inputs)
         outputs, new_aux = found
         return outputs, new_aux, ((),) * len(outputs)
+
+
+def reads_inputs_alone(code: fx.GraphModule) -> bool:
+    """Return whether no operator of a plan's code reads what is no input, and may change from run to run.
+
+    >>> import rebind as mx
+    >>> from rebind.executor import lower
+    >>> from rebind.graph import Target
+    >>> reads_inputs_alone(lower((mx.sym.var("x") * 2).graph, Target()).code)
+    True
+    """
+    kernels = [step.meta["node"].operator.kernels for step in code.graph.nodes if "node" in step.meta]
+    return not any(each.reads_state or each.runs_users_code for each in kernels)
 
 
 def _compiler_for(inputs: Sequence[Tensor], compiler: Compiler) -> Compiler | None:

@@ -16,7 +16,7 @@ from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward
 from .compiling import CompiledCode, reason_of, with_own_code
-from .exact import ExactCode, FirstSizes, tensors_in
+from .exact import ExactCode, FirstSizes, reads_inputs_alone, tensors_in
 from .lower import Plan
 from .step import Gradients, Step, UpdatePart, compiled
 from .whole import needs_head_gradients
@@ -111,7 +111,8 @@ class UpdatingStep:
         self._part, self._settings = part, part.settings
         #: What ran, so that it works: with whose settings, and for which sizes.
         self._ran: set[Hashable] = set()
-        self._exact = FirstSizes(functools.partial(updating, part), plan.compiled.compiler)
+        updating_by = functools.partial(updating, part)
+        self._exact = FirstSizes(updating_by, plan.compiled.compiler, reads_inputs_alone(plan.code))
         self._fast = compiled(with_own_code(updating), backend=plan.compiled.compiler)
 
     def __call__(

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..draws import Source
 from .backward import Backward
 from .compiling import with_own_code, with_results_of_its_own
-from .exact import FirstSizes
+from .exact import FirstSizes, reads_inputs_alone
 from .explicit import Halves, explicit_halves, explicit_step
 from .lower import Plan
 from .outputs import detached
@@ -94,7 +94,7 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
         return step.forward_backward(tensors, seed=source)
 
     compiler = plan.compiled.compiler
-    exact = FirstSizes(whole, compiler)
+    exact = FirstSizes(whole, compiler, reads_inputs_alone(plan.code))
 
     @functools.cache  # CUDA graphs need no compiler, which takes seconds to import
     def for_any_sizes() -> WholeStep:

@@ -92,7 +92,9 @@ def _scaled(entry: Entry, scale: Scale, as_output: bool = False) -> Entry:
         "_scaled_gradient",
         Signature((Input("data"),)),
         # A view: forward costs nothing, and autograd must not see the very same tensor.
-        Kernels(lambda data: data.view_as(data), gradient=gradient, head_gradient=needs_head),
+        Kernels(
+            lambda data: data.view_as(data), gradient=gradient, head_gradient=needs_head, reads_state=True
+        ),
         # With a rule, as common operators have one: scaled or not, a network is as small (`executor/effort.py`).
         Inference(same_shape=True, types={"data": "T", suffix: "T"}, forward_rule=one_shape),
         Record((suffix,)),
