@@ -165,6 +165,44 @@ def test_training_in_cuda_graphs(name: str, number: int, traffic: Traffic) -> No
     same(found, trained(name, [mx.cpu(i) for i in range(number)]))
 
 
+@pytest.mark.filterwarnings("error:CUDA graphs")
+@pytest.mark.parametrize("grad_req", ["write", "add"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_an_executor_in_cuda_graphs(name: str, grad_req: str, traffic: Traffic) -> None:
+    make, shape = NETWORKS[name]
+    found = []
+    for device in (mx.cpu(), mx.gpu()):
+        random = np.random.default_rng(6)
+        net = make()
+        shapes, _, states = net.infer_shape(data=shape)
+        names = net.list_arguments()
+        args = {key: random.normal(size=size) / 4 for key, size in zip(names, shapes, strict=True)}
+        grads = {key: mx.nd.zeros(value.shape, device) for key, value in args.items() if "weight" in key}
+        executor = mx.executor.Executor(
+            net, device, {key: mx.nd.array(value) for key, value in args.items()}, grads, grad_req,
+            [mx.nd.ones(size) for size in states], static_alloc=True,
+        )  # fmt: skip
+        for _ in range(4):
+            executor.forward(is_train=True, data=random.normal(size=shape).astype("float32"))
+            executor.backward()
+            for key, grad in grads.items():
+                executor.arg_dict[key][:] -= 0.1 * grad
+        values = {**executor.arg_dict, **grads, **executor.aux_dict, "output": executor.outputs[0]}
+        found.append({key: value.asnumpy() for key, value in values.items()})
+    assert traffic["replays"] == 3
+    same(found[1], found[0])
+
+
+def test_head_gradients_need_backward_apart() -> None:
+    x = mx.nd.array([1, 2], mx.gpu())
+    net, grad = mx.sym.square(mx.sym.var("x")), mx.nd.zeros((2,), mx.gpu())
+    executor = mx.executor.Executor(net, mx.gpu(), {"x": x}, {"x": grad}, static_alloc=True)
+    for factor in (1, 10, 100):
+        executor.forward(is_train=True)
+        executor.backward(mx.nd.array([factor, factor], mx.gpu()))
+        assert grad.asnumpy().tolist() == [2 * factor, 4 * factor]
+
+
 def test_what_changes_between_runs_is_not_captured(traffic: Traffic) -> None:
     """The scale of a loss, on the CPU, would be that of the capture in each replay."""
     module = mx.mod.Module(NETWORKS["dense"][0](), context=mx.gpu(), backend="cudagraphs")

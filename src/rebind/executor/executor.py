@@ -54,7 +54,9 @@ class Executor(ReadyRuns):
     aux_states
         The auxiliary states, a list or a dict.
     static_alloc
-        On a GPU, run CUDA graphs, if nothing else was chosen: the backend ``'cudagraphs'``. Elsewhere it has no effect.
+        On a GPU, run CUDA graphs, if nothing else was chosen: the backend ``'cudagraphs'``. Gradients are computed
+        with the outputs then: what is written into either before `backward` comes too late for them. Elsewhere it has
+        no effect.
     backend, recompute
         How it is run; see `Symbol.bind`.
 
@@ -169,6 +171,14 @@ class Executor(ReadyRuns):
         """
         if kwargs:
             self._arrays.take_inputs(kwargs)
+        if not (is_train and self._plans.captures):
+            return self._forward_alone(is_train)
+        if self._handles is None:
+            self._complete()
+        return self.forward_before_backward()
+
+    def _forward_alone(self, is_train: bool) -> list[NDArray]:
+        """Run forward without what follows it, and return the outputs."""
         if self._handles is None:
             self._complete()
         is_train = bool(is_train)  # programs say 1 and 0, too

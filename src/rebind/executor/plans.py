@@ -11,7 +11,7 @@ from ..checks import warn_user
 from ..device import Device
 from ..graph import Entry, Facts, Graph, Target
 from ..graph.control_flow import is_stateful
-from ..graph.facts import Recompute
+from ..graph.facts import CUDA_GRAPHS, Recompute
 from ..graph.passes import backend_named, uses_shapes
 from ..threads import OneThread
 from .compiling import obstacle
@@ -89,6 +89,7 @@ class Plans:
         self.backend = config.get("REBIND_BACKEND") if backend is None else backend
         chosen = backend_named(self.backend)
         self.compiles, self.freezing = chosen.compiler is not None, chosen.freezing
+        self._captures = chosen.compiler == CUDA_GRAPHS and device.device_type == "gpu"
         self._uncompiled = "default" if self.compiles else self.backend
         self.facts = Facts()
         if recompute is None:
@@ -218,6 +219,11 @@ class Plans:
     def bytes_of_results(self) -> float:
         """How much memory the results of the graph's operators take together; infinity where that is not known."""
         return bytes_of_results(self.graph, self.facts)
+
+    @property
+    def captures(self) -> bool:
+        """Whether runs are captured as CUDA graphs: forward and backward together."""
+        return self._captures and self.compiles
 
     @property
     def has_small_results(self) -> bool:

@@ -36,8 +36,8 @@ class WholeRuns(Inspection):
     has_run: bool
 
     @abstractmethod
-    def forward(self, is_train: bool = False) -> list[NDArray]:
-        """Run forward and return the outputs."""
+    def _forward_alone(self, is_train: bool) -> list[NDArray]:
+        """Run forward without what follows it, and return the outputs."""
 
     @abstractmethod
     def backward(self) -> None:
@@ -80,17 +80,17 @@ class WholeRuns(Inspection):
         """
         wanted, plan = self._arrays.wanted_positions, self._plan_of_whole_steps()
         if plan is None or wanted is None:
-            return self.forward(is_train=True)
+            return self._forward_alone(is_train=True)
         step = plan.steps[wanted] if wanted in plan.steps else whole_step(plan, wanted)
         if step is None:
-            return self.forward(is_train=True)
+            return self._forward_alone(is_train=True)
         try:
             return self._run_whole(plan, step, self._arrays.tensors)
         except Exception as error:
             reason = reason_of(error)  # not the error, which holds this run's arrays
         # The user's mistake, if it is one, is an error here too, or of backward. Otherwise it is the compiler's, and
         # goes in two calls from now on.
-        outputs = self.forward(is_train=True)
+        outputs = self._forward_alone(is_train=True)
         if plan.compiled is not None:
             plan.steps[wanted] = None
             self._plans.say_not_joined("forward and backward", plan, reason)
