@@ -49,6 +49,14 @@ def test_it_is_captured_at_the_second_run_and_replayed(captures: Captures) -> No
     assert (captures.made, captures.replays) == (1, 3)
 
 
+def test_results_are_not_written_over(captures: Captures) -> None:
+    code, (x,) = ReplayedCode(lambda x: [x * 2, x + 1], capture=captures), tensors(1)
+    seen = [code(x.fill_(number)) for number in range(5)]
+    assert [each.tolist() for pair in seen for each in pair] == [
+        [value] * 2 for number in range(5) for value in (2 * number, number + 1)
+    ]
+
+
 def test_what_comes_in_other_memory_is_copied(captures: Captures) -> None:
     weight, *batches = tensors(10, 1, 2, 3, 4)
     code = ReplayedCode(lambda weight, batch: [weight * batch], capture=captures)

@@ -60,7 +60,7 @@ class ReplayedCode:
     An input that comes in other memory than the last time, such as a batch, is copied into memory of its own, unless
     the function writes into it. What cannot be captured runs as it is, and says why, once.
 
-    A replay writes its results over those of the last one.
+    A replay writes its results over those of the last one: what is returned are copies.
 
     Parameters
     ----------
@@ -80,10 +80,8 @@ class ReplayedCode:
     ...     return Capture(results, replay)
     >>> code = ReplayedCode(lambda x: (x * 2,), capture=capture)
     >>> x = torch.ones(2)
-    >>> (first,), (second,) = code(x), code(x)
-    >>> (third,) = code(x.fill_(5))
-    >>> first, third, third is second
-    (tensor([2., 2.]), tensor([10., 10.]), True)
+    >>> [code(x.fill_(number)) for number in range(3)]
+    [(tensor([0., 0.]),), [tensor([2., 2.])], [tensor([4., 4.])]]
     """
 
     def __init__(
@@ -121,7 +119,9 @@ class ReplayedCode:
         if self._written:
             # What is kept from run to run is computed anew where a version is new.
             torch.autograd.graph.increment_version([inputs[i] for i in self._written])
-        return found.results
+        copies = [*map(torch.empty_like, found.results)]
+        torch._foreach_copy_(copies, [*found.results])
+        return copies
 
     def _first_run(self, places: list[int], inputs: Sequence[Tensor]) -> Sequence[Tensor]:
         self._last = places

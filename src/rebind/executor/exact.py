@@ -46,8 +46,7 @@ class ExactCode:
     ----------
     function
         It must be pure but for writing into its inputs, call no Python that the compiler is not to follow, and depend
-        on nothing but its inputs that may change. It returns some tuples, whose members are tensors or None. The
-        members of the first are for whoever wants to keep them, those of the others until the next run.
+        on nothing but its inputs that may change. It returns some tuples, whose members are tensors or None.
     inputs
         What it is traced with; they are not written to.
     compiler
@@ -92,9 +91,8 @@ class ExactCode:
                 backend = torch._dynamo.lookup_backend(cast(Any, compiler))
                 self._run = backend(graph, list(inputs))
         # A seed, on the processor, is read when the code is run: a replay would draw the same numbers again.
-        may_be_replayed = may_be_replayed and all(each.is_cuda for each in inputs)
-        self._is_replayed = may_be_replayed and (runs_itself or is_inductor(compiler))
-        if self._is_replayed:
+        on_gpu = all(each.is_cuda for each in inputs)
+        if may_be_replayed and on_gpu and (runs_itself or is_inductor(compiler)):
             self._run = ReplayedCode(self._run, written)
 
     def _flat(self, function: Callable[..., Any], *tensors: Tensor) -> list[Tensor]:
@@ -152,15 +150,12 @@ class ExactCode:
             self._shared = [i for i, each in enumerate(results) if shares_memory(each, inputs)]
         if self._shared:
             results = [each.clone() if i in self._shared else each for i, each in enumerate(results)]
-        parts = [
+        return [
             tuple(results[places])
             if isinstance(places, slice)
             else tuple([None if i is None else results[i] for i in places])
             for places in self._places
         ]
-        if self._is_replayed:
-            parts[0] = tuple([None if each is None else each.clone() for each in parts[0]])
-        return parts
 
 
 class FirstSizes:

@@ -368,12 +368,16 @@ def _or_none(activation: str) -> str | None:
     return None if activation == "none" else activation
 
 
+def _without_addend(name: str, p: Params) -> bool:
+    return _without_bias(name, p) or (name == "addend" and not p.adds)
+
+
 #: A convolution with the sum and the activation that follow it.
 FUSED_CONVOLUTION = Operator(
     "_fused_convolution",
     read_signature(
         _fused_convolution,
-        skip=lambda name, p: _without_bias(name, p) or (name == "addend" and not p.adds),
+        skip=_without_addend,
     ),
     Kernels(
         _fused_convolution,
@@ -414,7 +418,7 @@ RECTIFIED_CONVOLUTION = Operator(
     "_rectified_convolution",
     read_signature(
         _rectified_convolution,
-        skip=lambda name, p: _without_bias(name, p) or (name == "addend" and not p.adds),
+        skip=_without_addend,
     ),
     Kernels(_rectified_convolution, owns_output=True),
 )
