@@ -6,7 +6,7 @@ import torch
 
 from . import config
 
-__all__ = ["apply_gpu_settings"]
+__all__ = ["apply_gpu_settings", "rounds_to_tf32"]
 
 
 def apply_gpu_settings() -> None:
@@ -38,3 +38,19 @@ def apply_gpu_settings() -> None:
     if config.get("MXNET_ENFORCE_DETERMINISM") == 1:
         # Ways that are timed may be others in each process.
         cudnn.deterministic, cudnn.benchmark = True, False
+
+
+def rounds_to_tf32(device: torch.device) -> bool:
+    """Return whether convolutions of float32 are rounded to TF32 on a GPU, for its tensor cores: from Ampere on.
+
+    >>> rounds_to_tf32(torch.device("cpu"))
+    False
+    """
+    if device.type != "cuda" or not torch.cuda.is_available():
+        return False
+    if torch.cuda.get_device_capability(device) < (8, 0):
+        return False
+    try:
+        return bool(torch.backends.cudnn.allow_tf32)
+    except RuntimeError:  # it was set by newer names, which this one does not know
+        return True

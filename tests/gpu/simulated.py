@@ -364,6 +364,7 @@ def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
             "torch.cuda.device_count": lambda: number,
             "torch.cuda.synchronize": waits,
             "torch.cuda.device_of": device_of,
+            "rebind.graph.passes.channels_last.rounds_to_tf32": lambda device: device.type == "cuda",
             "rebind.executor.cuda_graphs.capture_on_gpu": functools.partial(capture, traffic),
         }.items():
             stack.enter_context(mock.patch(target, value))

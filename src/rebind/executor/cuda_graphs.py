@@ -163,4 +163,4 @@ class ReplayedCode:
         self._gave_up = True
         self._captures.clear()
         self._own.clear()
-        warn_user(f"CUDA graphs: a network runs without, operator by operator: {reason}")
+        warn_user(f"CUDA graphs: a network runs without them: {reason}")

@@ -218,7 +218,7 @@ class FirstSizes:
         assert self.code is not None
         found = next((each for each in self._others if each.takes(inputs)), None)
         self._others = [self.code, *(each for each in self._others if each is not found)][:_SIZES]
-        self.code = found or self._make(inputs, trees)
+        self.code = self._make(inputs, trees) if found is None else found
 
 
 class InferenceCode(CompiledCode):

@@ -9,6 +9,7 @@ from math import prod
 
 import torch
 
+from ...gpu_settings import rounds_to_tf32
 from ...ops import find
 from ...ops.nn.inference_layers import FILTERS_CHANNELS_LAST
 from ...ops.nn.normalization import FEW_CHANNELS
@@ -16,7 +17,7 @@ from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
 from .calls import Users, is_kept, single_users
 
-__all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "TRANSPOSED", "channels_last"]
+__all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "TRANSPOSED", "channels_last", "types_with_channels_last"]
 
 #: The layout of filters with their channels last.
 CHANNELS_LAST = "OHWI"
@@ -29,12 +30,9 @@ TRANSPOSED = "Deconvolution"
 LAYOUTS = (None, "NCHW", "NCDHW")
 _AXES = {"cpu": (2, 3), "cuda": (2,)}
 
-#: The types, by the kind of device, for which it was measured to be quicker. cuDNN's kernels for tensor cores take
-#: images so, and turn others.
-_TYPES = {
-    "cpu": (torch.float32, torch.bfloat16),
-    "cuda": (torch.float32, torch.float16, torch.bfloat16),
-}
+#: The types, by the kind of device, for which it is quicker. cuDNN's kernels for tensor cores take images so, and turn
+#: others; those for float32 without TF32 are left to PyTorch's default.
+_TYPES = {"cpu": (torch.float32, torch.bfloat16), "cuda": (torch.float16, torch.bfloat16)}
 
 
 def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -59,7 +57,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     device = target.device.type
     in_inference = not (target.recorded or target.training)
     operators = (TRANSPOSED,) if in_inference and device == "cpu" else (*CONVOLUTIONS, TRANSPOSED)
-    axes, types = _AXES.get(device, ()), _TYPES.get(device, ())
+    axes, types = _AXES.get(device, ()), types_with_channels_last(target.device)
     users = single_users(graph) if device == "cpu" else {}
     made: dict[Entry, Entry] = {}
     filters: Counter[Entry] = Counter()
@@ -93,6 +91,16 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
         entry for entry, count in filters.items() if entry.node.is_variable and graph.uses[entry] == count
     ]
     return changed, replace(known, layouts={**known.layouts, **dict.fromkeys(alone, CHANNELS_LAST)})
+
+
+def types_with_channels_last(device: torch.device) -> Collection[torch.dtype]:
+    """Return the types of convolutions that are given images with their channels last.
+
+    >>> types_with_channels_last(torch.device("cpu"))
+    (torch.float32, torch.bfloat16)
+    """
+    types = _TYPES.get(device.type, ())
+    return (*types, torch.float32) if rounds_to_tf32(device) else types
 
 
 def _fits(node: Application, facts: Facts, axes: Collection[int], types: Collection[torch.dtype]) -> bool:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import torch
-
 from ...ops.nn.inference_layers import RECTIFIED_CONVOLUTION
 from ..facts import CUDA_GRAPHS, Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import NO_ACTIVATION, Users, activation_after, single_users
-from .channels_last import CONVOLUTIONS, LAYOUTS
+from .channels_last import CONVOLUTIONS, LAYOUTS, types_with_channels_last
 from .fuse_convolutions import sum_after, windows
 from .substitution import substitute
 
 __all__ = ["fuse_relu"]
 
-#: For which types cuDNN does that.
-_TYPES = (torch.float32, torch.float16, torch.bfloat16)
-
 
 def fuse_relu(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Make a convolution in two dimensions, the sum with another array and the relu after it one call of cuDNN's.
 
-    In inference on a GPU, of what no compiler takes, which fuses them itself.
+    In inference on a GPU, of types that have their channels last there, and what no compiler takes, which fuses itself.
 
-    >>> import rebind as mx
+    >>> import torch, rebind as mx
     >>> from rebind.graph import infer_types
     >>> graph = mx.sym.relu(mx.sym.Convolution(mx.sym.var("x"), kernel=(1, 1), num_filter=2)).graph
-    >>> facts = Facts.of(None, infer_types(graph, {"x": "float32"}))
+    >>> facts = Facts.of(None, infer_types(graph, {"x": "float16"}))
     >>> fused, _ = fuse_relu(graph, facts, Target(device=torch.device("cuda", 0)))
     >>> [node.operator.name for node in fused.nodes if node.operator]
     ['_rectified_convolution']
@@ -34,12 +29,12 @@ def fuse_relu(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]
     compiles = target.traced and target.backend != CUDA_GRAPHS
     if target.training or compiles or target.spans_devices or target.device.type != "cuda":
         return graph, facts
-    users = single_users(graph)
+    users, types = single_users(graph), types_with_channels_last(target.device)
     instead: dict[Entry, Entry] = {}
     added: set[Entry] = set()  # sums that became part of a call
     # The last first: of two convolutions that are added the later one adds.
     for node in reversed(graph.nodes):
-        if isinstance(node, Application) and _fits(node, facts):
+        if isinstance(node, Application) and _fits(node) and facts.types.get(Entry(node)) in types:
             end, addend = _end(node, facts, users, added)
             if end is not None:
                 instead[end] = Entry(_call(node, addend))
@@ -47,13 +42,9 @@ def fuse_relu(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]
     return graph, facts.after(replaced)
 
 
-def _fits(node: Application, facts: Facts) -> bool:
-    return (
-        node.operator.name in CONVOLUTIONS
-        and len(node.params.kernel) == 2
-        and node.params.layout in LAYOUTS
-        and facts.types.get(Entry(node)) in _TYPES
-    )
+def _fits(node: Application) -> bool:
+    is_one = node.operator.name in CONVOLUTIONS
+    return is_one and len(node.params.kernel) == 2 and node.params.layout in LAYOUTS
 
 
 def _end(
