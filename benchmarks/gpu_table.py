@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .peers import PEERS
-from .report import digits
+from .report import digits, text_of_versions
 
 __all__ = ["GPU_MARK", "gpu_lines", "gpu_section"]
 
@@ -42,8 +42,7 @@ def gpu_lines(row: Mapping[str, Any]) -> list[str]:
 
 
 def _said(content: Mapping[str, Any]) -> str:
-    versions = {name: version for each in content["versions"].values() for name, version in each.items()}
-    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    listed = text_of_versions(content["versions"])
     return (
         f"Measured: {content['started'][:10]}, {content['machine']['gpu']}; {listed}; "
         f"{content['effort']['rounds']} rounds."

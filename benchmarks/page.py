@@ -23,7 +23,7 @@ from .gpu_table import GPU_MARK, gpu_section
 from .int8_table import INT8_MARK, int8_section
 from .kinds_table import KINDS_MARK, kinds_section
 from .peers import PEERS
-from .report import digits, text_of_machine
+from .report import digits, text_of_machine, text_of_versions
 
 __all__ = ["BUSY_MARK", "Row", "busy_section", "main", "read", "section", "with_section"]
 
@@ -103,8 +103,7 @@ def _row(content: Mapping[str, Any]) -> Row:
 
 
 def _said(content: Mapping[str, Any], names: Sequence[str]) -> str:
-    versions = {name: version for each in content["versions"].values() for name, version in each.items()}
-    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    listed = text_of_versions(content["versions"])
     return (
         f"{', '.join(names)}: {content['started'][:10]}, {text_of_machine(content['machine'])}; {listed}; "
         f"{content['effort']['rounds']} rounds."

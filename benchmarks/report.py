@@ -42,6 +42,16 @@ def text_of_machine(machine: Mapping[str, Any]) -> str:
     return f"{machine['processor']}, {machine['cores']} cores{f', load {load[0]:.1f} at the start' if load else ''}"
 
 
+def text_of_versions(versions: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the packages of all engines as text.
+
+    >>> text_of_versions({"torch": {"torch": "2.13.0"}, "jax": {"jax": "0.11.2", "jaxlib": "0.11.2"}})
+    'torch 2.13.0, jax 0.11.2, jaxlib 0.11.2'
+    """
+    packages = {name: version for each in versions.values() for name, version in each.items()}
+    return ", ".join(f"{name} {version}" for name, version in packages.items())
+
+
 def _processor_name() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -133,8 +143,7 @@ class Report:
     def caption(self) -> str:
         """The machine, the versions, and how to read the ratios."""
         machine = self.machine
-        packages = {name: version for each in self.versions.values() for name, version in each.items()}
-        versions = ", ".join(f"{name} {version}" for name, version in packages.items())
+        versions = text_of_versions(self.versions)
         threads = f"threads: {self.threads or 'as many as each engine takes by itself'}"
         failures = "".join(
             f"\n{row}: {PEERS[name].title} failed: {reason}"

@@ -271,8 +271,8 @@ def check_inference(dtype: str, backend: str, gpu: Device) -> Executor:
             (net.optimize_for(backend), gpu),
         )
     )
-    random = np.random.default_rng(4)
     for exe in (exact, *found):
+        random = np.random.default_rng(4)
         exe.copy_params_from(
             {
                 name: mx.nd.array(random.normal(size=array.shape) / 2)
@@ -280,7 +280,6 @@ def check_inference(dtype: str, backend: str, gpu: Device) -> Executor:
             },
             {name: mx.nd.array(random.random(array.shape) + 0.5) for name, array in exact.aux_dict.items()},
         )
-        random = np.random.default_rng(4)
     for number in range(3):
         data = np.random.default_rng(number).normal(size=(4, 6, 9, 9)).astype("float32")
         expected, *others = (exe.forward(data=data)[0].asnumpy() for exe in (exact, *found))

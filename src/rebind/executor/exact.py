@@ -291,17 +291,13 @@ def _written_inputs(graph: fx.GraphModule) -> set[int]:
     {0}
     """
     inputs = graph.graph.find_nodes(op="placeholder")
-    return {
-        i
-        for i, node in enumerate(inputs)
-        for user in node.users
-        if isinstance(user.target, OpOverload) and user.target._schema.is_mutable and _writes(user, node)
-    }
+    return {i for i, node in enumerate(inputs) if any(_writes(user, node) for user in node.users)}
 
 
 def _writes(call: fx.Node, given: fx.Node) -> bool:
-    """Whether a call of an operator writes into what it is given."""
-    assert isinstance(call.target, OpOverload)
+    """Whether a step is a call of an operator that writes into what it is given."""
+    if not isinstance(call.target, OpOverload):
+        return False
     named = zip(call.target._schema.arguments, call.args, strict=False)
     return any(
         argument.alias_info is not None and argument.alias_info.is_write and given in _nodes_in(value)

@@ -188,7 +188,8 @@ def _require_within(tensor: Tensor, key: TorchKey) -> None:
         if index is Ellipsis:
             axis = tensor.ndim - sum(map(_axes_of, indices))
         elif isinstance(index, Tensor) and not _is_mask(index) and index.numel():
-            size, least, most = tensor.shape[axis], int(index.min()), int(index.max())
+            size = tensor.shape[axis]
+            least, most = torch.stack(torch.aminmax(index)).tolist()  # waits once
             if least < -size or most >= size:
                 raise IndexError(
                     f"index {most if most >= size else least} is out of bounds for dimension {axis} with size {size}"
