@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+import rebind as mx
 from rebind.executor import cuda_graphs
 from rebind.executor.cuda_graphs import Capture, ReplayedCode
 
@@ -125,3 +127,17 @@ def test_the_order_in_memory_stays(captures: Captures) -> None:
     for batch in batches:
         (found,) = code(batch)
         assert torch.equal(found, batch) and found.stride() == batch.stride()
+
+
+def test_on_the_processor_the_backend_is_the_default_mode() -> None:
+    net = mx.sym.MakeLoss(mx.sym.Dropout(mx.sym.exp(mx.sym.var("x")), p=0.5))
+    found = []
+    for backend in ("default", "cudagraphs"):
+        executor = net.simple_bind(mx.cpu(), backend=backend, x=(4, 5))
+        mx.random.seed(3)
+        executor.forward_before_backward()
+        executor.backward()
+        found.append([executor.outputs[0].asnumpy(), executor.grad_dict["x"].asnumpy()])
+        executor.forward()
+        found[-1].append(executor.outputs[0].asnumpy())
+    np.testing.assert_array_equal(*map(np.stack, found))

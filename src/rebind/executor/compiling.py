@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar, cast
 
 import torch
-import torch.utils._pytree as pytree
 from torch import fx
 
 from ..graph import Graph, Target
@@ -31,7 +30,7 @@ from ..graph.passes import Compiler
 
 __all__ = [
     "CompiledCode", "called_from_cpp", "compile_whole", "ignore_warnings_of_compilers", "in_given_layout",
-    "is_inductor", "keeps_memory", "obstacle", "reason_of", "with_own_code", "with_results_of_its_own",
+    "is_inductor", "obstacle", "reason_of", "with_own_code",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,8 +79,8 @@ class CompiledCode:
 
     Attributes
     ----------
-    keeps_memory
-        Whether it writes its results into the same memory in each run, and into nothing that it is given.
+    is_captured
+        Whether it is no compiler's, but captured as CUDA graphs, through which nothing is differentiated.
     failure
         Why it cannot be compiled; None as long as nothing went wrong.
 
@@ -96,7 +95,7 @@ class CompiledCode:
     """
 
     def __init__(self, code: fx.GraphModule, compiler: Compiler) -> None:
-        self._code, self.compiler, self.keeps_memory = code, compiler, keeps_memory(compiler)
+        self._code, self.compiler, self.is_captured = code, compiler, compiler == CUDA_GRAPHS
         self._run: Callable[..., object] | None = None
         self.failure: str | None = None
 
@@ -112,8 +111,7 @@ class CompiledCode:
     def _run_on(self, code: fx.GraphModule, inputs: Sequence[Any]) -> object:
         """Run the code on the inputs that it reads."""
         if self._run is None:
-            run = compile_whole(code.forward, _with_backward(self.compiler))
-            self._run = with_results_of_its_own(run, self.compiler)
+            self._run = compile_whole(code.forward, _with_backward(self.compiler))
         return self._run(*inputs)
 
     def give_up(self, error: Exception) -> None:
@@ -186,31 +184,6 @@ def with_own_code(function: F) -> F:
         code, function.__globals__, code.co_name, function.__defaults__, function.__closure__
     )
     return cast(F, copy)
-
-
-def keeps_memory(compiler: Compiler) -> bool:
-    """Whether code by a compiler writes its results into the same memory in each run.
-
-    >>> keeps_memory("cudagraphs"), keeps_memory("inductor")
-    (True, False)
-    """
-    return compiler == CUDA_GRAPHS
-
-
-def with_results_of_its_own(function: Callable[P, R], compiler: Compiler) -> Callable[P, R]:
-    """Return compiled code that returns copies, where the next run would write over what it returns.
-
-    >>> with_results_of_its_own(len, "inductor") is len
-    True
-    """
-    if not keeps_memory(compiler):
-        return function
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        return cast(R, pytree.tree_map_only(torch.Tensor, torch.clone, function(*args, **kwargs)))
-
-    return call
 
 
 def _constants(function: Callable[..., object]) -> frozenset[str]:

@@ -20,8 +20,9 @@ from torch import Tensor, fx
 from torch._ops import OpOverload
 
 from ..grad_mode import grad_mode
+from ..graph.facts import CUDA_GRAPHS
 from ..graph.passes import Compiler
-from .compiling import CompiledCode, called_from_cpp, ignore_warnings_of_compilers, is_inductor, keeps_memory
+from .compiling import CompiledCode, called_from_cpp, ignore_warnings_of_compilers, is_inductor
 from .cuda_graphs import ReplayedCode
 from .outputs import shares_memory
 
@@ -80,7 +81,7 @@ class ExactCode:
         self._places: list[slice | list[int | None]] = []
         #: The results that compiled code returns in the memory of inputs; None before the first run.
         self._shared: Collection[int] | None = None
-        runs_itself = keeps_memory(compiler)
+        runs_itself = compiler == CUDA_GRAPHS
         written: Collection[int] | None = None
         ignore_warnings_of_compilers()
         with grad_mode(False):
@@ -201,16 +202,16 @@ class FirstSizes:
         if self.code is None:
             return None
         if not self.code.takes(inputs):
-            if not keeps_memory(self._compiler):
+            if self._compiler != CUDA_GRAPHS:
                 self.code.mark_other_sizes(inputs)
                 return None
             self._switch(inputs, trees)
         return self.code(inputs)
 
-    def _make(self, inputs: Sequence[Tensor], trees: Any) -> ExactCode | None:
-        compiler = _compiler_for(inputs, self._compiler)
-        if compiler is None:
-            return None
+    def _make(self, inputs: Sequence[Tensor], trees: Any) -> ExactCode:
+        # On GPUs calls from C++ compile for half a minute, and a replay has none.
+        on_gpu = any([each.is_cuda for each in inputs])
+        compiler = self._compiler if on_gpu else called_from_cpp(self._compiler)
         return ExactCode(_of_tensors(self._function, trees), inputs, compiler, self._may_be_replayed)
 
     def _switch(self, inputs: Sequence[Tensor], trees: Any) -> None:
@@ -268,17 +269,6 @@ def reads_inputs_alone(code: fx.GraphModule) -> bool:
     """
     kernels = [step.meta["node"].operator.kernels for step in code.graph.nodes if "node" in step.meta]
     return not any(each.reads_state or each.runs_users_code for each in kernels)
-
-
-def _compiler_for(inputs: Sequence[Tensor], compiler: Compiler) -> Compiler | None:
-    """Return what compiles exact code for some tensors; None where there is to be none.
-
-    >>> _compiler_for([torch.ones(1)], "eager"), _compiler_for([torch.ones(1)], "cudagraphs")
-    ('eager', None)
-    """
-    if any([each.is_cuda for each in inputs]):
-        return compiler  # calls from C++ compile for half a minute, and a replay has none
-    return None if keeps_memory(compiler) else called_from_cpp(compiler)
 
 
 def _written_inputs(graph: fx.GraphModule) -> set[int]:

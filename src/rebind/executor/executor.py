@@ -233,8 +233,7 @@ class Executor(ReadyRuns):
         if self._handles is not None:
             self._handles.release_large()
         record = record and bool(self._arrays.wanted)
-        if record and plan.compiled is not None and plan.compiled.keeps_memory:
-            # Autograd would leave gradients there, where the next run writes.
+        if record and plan.compiled is not None and plan.compiled.is_captured:
             plan = self._plans.get(plan.target.training, compiled=False)
         source, random_state = plan.random_source(self._device)
         if plan.constants:

@@ -88,9 +88,10 @@ class Plans:
         self.only_infers = only_infers
         self.backend = config.get("REBIND_BACKEND") if backend is None else backend
         chosen = backend_named(self.backend)
-        self.compiles, self.freezing = chosen.compiler is not None, chosen.freezing
-        self._captures = chosen.compiler == CUDA_GRAPHS and device.device_type == "gpu"
-        self._uncompiled = "default" if self.compiles else self.backend
+        self._captures, self.freezing = chosen.compiler == CUDA_GRAPHS, chosen.freezing
+        self._uncompiled = self.backend if chosen.compiler is None else "default"
+        # Of a CPU there is nothing to capture.
+        self.compiles = chosen.compiler is not None and (device.device_type == "gpu" or not self._captures)
         self.facts = Facts()
         if recompute is None:
             recompute = bool(config.get("MXNET_BACKWARD_DO_MIRROR"))

@@ -75,7 +75,7 @@ def updating_step(plan: Plan, wanted: tuple[int, ...], update: Update) -> Updati
     """
     assert plan.compiled is not None
     if plan.compiled not in update.steps:
-        goes = wanted and not plan.compiled.keeps_memory and not needs_head_gradients(plan, wanted)
+        goes = wanted and not plan.compiled.is_captured and not needs_head_gradients(plan, wanted)
         update.steps[plan.compiled] = UpdatingStep(plan, wanted, update.part) if goes else None
     return update.steps[plan.compiled]
 

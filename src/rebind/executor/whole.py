@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..draws import Source
 from .backward import Backward
-from .compiling import with_own_code, with_results_of_its_own
+from .compiling import with_own_code
 from .exact import FirstSizes, reads_inputs_alone
 from .explicit import Halves, explicit_halves, explicit_step
 from .lower import Plan
@@ -98,7 +98,7 @@ def _compile(plan: Plan, wanted: tuple[int, ...]) -> WholeStep:
 
     @functools.cache  # CUDA graphs need no compiler, which takes seconds to import
     def for_any_sizes() -> WholeStep:
-        return with_results_of_its_own(compiled(with_own_code(whole), backend=compiler), compiler)
+        return compiled(with_own_code(whole), backend=compiler)
 
     def call(tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         exactly = exact.run(tensors, source)

@@ -6,9 +6,15 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ...params import Params
+from ...shapes import is_known
+from ..facts import Facts
 from ..graph import Application, Entry, Graph
+from .substitution import substitute
 
-__all__ = ["NO_ACTIVATION", "FusedActivation", "Users", "activation_after", "is_kept", "single_users"]
+__all__ = [
+    "NO_ACTIVATION", "Fuse", "FusedActivation", "Users", "activation_after", "fuse_layers", "is_kept", "single_users",
+    "sum_after", "windows",
+]  # fmt: skip
 
 
 class FusedActivation(NamedTuple):
@@ -42,6 +48,39 @@ _ACTIVATIONS: Mapping[str, Callable[[Params], FusedActivation | None]] = {
 
 #: Where each entry is used, if it is used once: the node, and as which of its inputs.
 Users: TypeAlias = Mapping[Entry, tuple[Application, int]]
+
+
+#: From a node, facts, who uses what, and the sums that are part of a call already, to which it adds its own: the last
+#: entry that one call can compute from the node on, and the node that does; None: the node stays as it is.
+Fuse: TypeAlias = Callable[[Application, Facts, Users, set[Entry]], tuple[Entry, Application] | None]
+
+_SUMS = ("elemwise_add", "broadcast_add", "_grad_add")
+
+
+def fuse_layers(graph: Graph, facts: Facts, fuse: Fuse) -> tuple[Graph, Facts]:
+    """Make one call of each layer and of what comes after it, as far as `fuse` finds one.
+
+    >>> import rebind as mx
+    >>> def without_tanh(node, facts, users, added):
+    ...     end, activation = activation_after(Entry(node), users)
+    ...     return None if activation == NO_ACTIVATION else (end, node)
+    >>> graph = mx.sym.tanh(mx.sym.exp(mx.sym.var("x"), name="e")).graph
+    >>> [node.name for node in fuse_layers(graph, Facts(), without_tanh)[0].nodes]
+    ['x', 'e']
+    """
+    users = single_users(graph)
+    instead: dict[Entry, Entry] = {}
+    added: set[Entry] = set()
+    # The last first: of two layers that are added the later one adds.
+    for node in reversed(graph.nodes):
+        found = fuse(node, facts, users, added) if isinstance(node, Application) else None
+        if found is not None:
+            end, computed = found
+            instead[end] = Entry(computed)
+    if not instead:
+        return graph, facts
+    graph, replaced = substitute(graph, instead)
+    return graph, facts.after(replaced)
 
 
 def single_users(graph: Graph) -> Users:
@@ -81,6 +120,42 @@ def activation_after(
     if user is None or found is None or (among is not None and found.name not in among):
         return entry, NO_ACTIVATION
     return Entry(user), found
+
+
+def sum_after(
+    node: Application, facts: Facts, users: Users, added: Collection[Entry]
+) -> tuple[Entry, Entry | None]:
+    """Return the sum that alone uses a layer's result, and what is added; the result, and None, if none does.
+
+    What is added has the shape and type of the result. Those that are `added` already do not count.
+
+    >>> import rebind as mx
+    >>> from rebind.graph import infer_shapes
+    >>> x = mx.sym.var("x")
+    >>> graph = mx.sym.elemwise_add(x, mx.sym.exp(x, name="e"), name="sum").graph
+    >>> facts = Facts.of(infer_shapes(graph, {"x": (2, 3)}))
+    >>> layer = next(node for node in graph.nodes if node.name == "e")
+    >>> [entry.name for entry in sum_after(layer, facts, single_users(graph), ())]
+    ['sum_output', 'x']
+    """
+    result = Entry(node)
+    user, position = users.get(result, (None, 0))
+    if user is not None and user.operator.name in _SUMS and Entry(user) not in added:
+        other, shape = user.inputs[1 - position], facts.shapes.get(result)
+        is_alike = all(known.get(other) == known.get(result) for known in (facts.shapes, facts.types))
+        if is_alike and shape is not None and is_known(shape):
+            return Entry(user), other
+    return result, None
+
+
+def windows(p: Params) -> dict[str, tuple[int, ...]]:
+    """Return a convolution's stride and padding, with what MXNet takes where they are left out.
+
+    >>> windows(Params({"kernel": (3, 3), "stride": (), "pad": (1, 1)}))
+    {'stride': (1, 1), 'pad': (1, 1)}
+    """
+    axes = len(p.kernel)
+    return {"stride": p.stride or (1,) * axes, "pad": p.pad or (0,) * axes}
 
 
 def is_kept(entry: Entry) -> bool:

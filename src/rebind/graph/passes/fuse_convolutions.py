@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import torch
 
 from ...ops.nn.convolution import fitted_padding
@@ -16,15 +14,13 @@ from ...ops.nn.inference_layers import (
     can_fuse,
 )
 from ...ops.nn.misread_windows import misread_axes
-from ...params import Params
 from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import FusedActivation, Users, activation_after, is_kept, single_users
+from .calls import FusedActivation, Users, activation_after, fuse_layers, is_kept, sum_after, windows
 from .channels_last import CONVOLUTIONS, LAYOUTS, TRANSPOSED
-from .substitution import substitute
 
-__all__ = ["fuse_convolutions", "sum_after", "windows"]
+__all__ = ["fuse_convolutions"]
 
 #: Up to so many multiply-adds a product of matrices takes 0.5 to 0.7 of what a call of oneDNN's does, most of which is
 #: PyTorch's description of the convolution, made anew each time; see docs/performance.md.
@@ -32,8 +28,6 @@ _TINY = 150_000
 
 #: Of how many axes the kernels may be.
 _AXES = (2, 3)
-
-_SUMS = ("elemwise_add", "broadcast_add", "_grad_add")
 
 
 def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -55,21 +49,7 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     """
     if target.training or target.spans_devices or target.device.type != "cpu":
         return graph, facts
-    users = single_users(graph)
-    instead: dict[Entry, Entry] = {}
-    added: set[Entry] = set()  # sums that became part of a call
-    # The last first: of two convolutions that are added the later one adds.
-    for node in reversed(graph.nodes):
-        if isinstance(node, Application) and _fits(node, facts):
-            if _is_tiny(node, facts):
-                end, computed = Entry(node), _tiny(node)
-            else:
-                end, computed = _fused(node, facts, users, added)
-            instead[end] = Entry(computed)
-    if not instead:
-        return graph, facts
-    graph, replaced = substitute(graph, instead)
-    return graph, facts.after(replaced)
+    return fuse_layers(graph, facts, _fused)
 
 
 def _fits(node: Application, facts: Facts) -> bool:
@@ -112,43 +92,26 @@ def _is_tiny(node: Application, facts: Facts) -> bool:
     )
 
 
-def windows(p: Params) -> dict[str, tuple[int, ...]]:
-    """Return a convolution's stride and padding, with what MXNet takes where they are left out."""
-    axes = len(p.kernel)
-    return {"stride": p.stride or (1,) * axes, "pad": p.pad or (0,) * axes}
-
-
 def _tiny(node: Application) -> Application:
     p, op = node.params, TINY_CONVOLUTION
     given = {**windows(p), "kernel": p.kernel, "no_bias": p.no_bias}
     return Application(op, node.name, node.inputs, op.parse(given), {}, node.attributes)
 
 
-def _fused(node: Application, facts: Facts, users: Users, added: set[Entry]) -> tuple[Entry, Application]:
+def _fused(
+    node: Application, facts: Facts, users: Users, added: set[Entry]
+) -> tuple[Entry, Application] | None:
     """Return the last entry that one call can compute from a convolution on, and the node that does; note its sum."""
+    if not _fits(node, facts):
+        return None
+    if _is_tiny(node, facts):
+        return Entry(node), _tiny(node)
     end, addend = sum_after(node, facts, users, added) if _can_add(node, facts) else (Entry(node), None)
     if addend is not None:
         added.add(end)
     # After a sum oneDNN has no other in PyTorch.
     end, activation = activation_after(end, users, among=None if addend is None else ("relu",))
     return end, _call(node, facts, addend, activation)
-
-
-def sum_after(
-    node: Application, facts: Facts, users: Users, added: Collection[Entry]
-) -> tuple[Entry, Entry | None]:
-    """Return the sum that alone uses a layer's result, and what is added; the result, and None, if none does.
-
-    What is added has the shape and type of the result. Those that are `added` already do not count.
-    """
-    result = Entry(node)
-    user, position = users.get(result, (None, 0))
-    if user is not None and user.operator.name in _SUMS and Entry(user) not in added:
-        other, shape = user.inputs[1 - position], facts.shapes.get(result)
-        is_alike = all(known.get(other) == known.get(result) for known in (facts.shapes, facts.types))
-        if is_alike and shape is not None and is_known(shape):
-            return Entry(user), other
-    return result, None
 
 
 def _can_add(node: Application, facts: Facts) -> bool:

@@ -7,8 +7,7 @@ from collections import Counter
 from ...ops.nn.inference_dense import FUSED_DENSE, PACK_WEIGHT, can_pack
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import FusedActivation, activation_after, is_kept, single_users
-from .substitution import substitute
+from .calls import FusedActivation, Users, activation_after, fuse_layers, is_kept
 
 __all__ = ["DENSE", "fuse_dense"]
 
@@ -36,22 +35,23 @@ def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
         return graph, facts
     layers = [node for node in graph.nodes if isinstance(node, Application) and _fits(node, facts)]
     uses = Counter(node.inputs[1] for node in layers)
-    users = single_users(graph)
     packed = {  # layers may share a weight
         weight: Entry(Application(PACK_WEIGHT, f"{weight.name} packed", (weight,), PACK_WEIGHT.parse({})))
         for weight, count in uses.items()
         if count == graph.uses[weight]
     }
-    instead: dict[Entry, Entry] = {}
-    for node in layers:
+
+    def fuse(
+        node: Application, facts: Facts, users: Users, added: set[Entry]
+    ) -> tuple[Entry, Application] | None:
+        """Return the last entry that one call can compute from a dense layer on, and the node that does."""
+        if not _fits(node, facts) or node.inputs[1] not in packed:
+            return None
+        end, activation = activation_after(Entry(node), users)
         data, weight, *bias = node.inputs
-        if weight in packed:
-            end, activation = activation_after(Entry(node), users)
-            instead[end] = Entry(_call(node, (data, packed[weight], *bias), activation))
-    if not instead:
-        return graph, facts
-    graph, replaced = substitute(graph, instead)
-    return graph, facts.after(replaced)
+        return end, _call(node, (data, packed[weight], *bias), activation)
+
+    return fuse_layers(graph, facts, fuse)
 
 
 def _call(node: Application, inputs: tuple[Entry, ...], activation: FusedActivation) -> Application:

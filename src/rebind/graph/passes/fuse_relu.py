@@ -5,10 +5,8 @@ from __future__ import annotations
 from ...ops.nn.inference_layers import RECTIFIED_CONVOLUTION
 from ..facts import CUDA_GRAPHS, Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import NO_ACTIVATION, Users, activation_after, single_users
+from .calls import NO_ACTIVATION, Users, activation_after, fuse_layers, sum_after, windows
 from .channels_last import CONVOLUTIONS, LAYOUTS, types_with_channels_last
-from .fuse_convolutions import sum_after, windows
-from .substitution import substitute
 
 __all__ = ["fuse_relu"]
 
@@ -29,36 +27,29 @@ def fuse_relu(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]
     compiles = target.traced and target.backend != CUDA_GRAPHS
     if target.training or compiles or target.spans_devices or target.device.type != "cuda":
         return graph, facts
-    users, types = single_users(graph), types_with_channels_last(target.device)
-    instead: dict[Entry, Entry] = {}
-    added: set[Entry] = set()  # sums that became part of a call
-    # The last first: of two convolutions that are added the later one adds.
-    for node in reversed(graph.nodes):
-        if isinstance(node, Application) and _fits(node) and facts.types.get(Entry(node)) in types:
-            end, addend = _end(node, facts, users, added)
-            if end is not None:
-                instead[end] = Entry(_call(node, addend))
-    graph, replaced = substitute(graph, instead)
-    return graph, facts.after(replaced)
+    types = types_with_channels_last(target.device)
+
+    def fuse(
+        node: Application, facts: Facts, users: Users, added: set[Entry]
+    ) -> tuple[Entry, Application] | None:
+        """Return the relu that one call can compute from a convolution on, and the node that does; note its sum."""
+        if not _fits(node) or facts.types.get(Entry(node)) not in types:
+            return None
+        total, addend = sum_after(node, facts, users, added)
+        for before, other in ((total, addend), (Entry(node), None)):
+            end, activation = activation_after(before, users, among=("relu",))
+            if activation != NO_ACTIVATION:
+                if other is not None:
+                    added.add(before)
+                return end, _call(node, other)
+        return None
+
+    return fuse_layers(graph, facts, fuse)
 
 
 def _fits(node: Application) -> bool:
     is_one = node.operator.name in CONVOLUTIONS
     return is_one and len(node.params.kernel) == 2 and node.params.layout in LAYOUTS
-
-
-def _end(
-    node: Application, facts: Facts, users: Users, added: set[Entry]
-) -> tuple[Entry | None, Entry | None]:
-    """Return the relu after a convolution, or after the sum after it, and what is added; note the sum."""
-    total, addend = sum_after(node, facts, users, added)
-    for before, other in ((total, addend), (Entry(node), None)):
-        end, activation = activation_after(before, users, among=("relu",))
-        if activation != NO_ACTIVATION:
-            if other is not None:
-                added.add(before)
-            return end, other
-    return None, None
 
 
 def _call(node: Application, addend: Entry | None) -> Application:
