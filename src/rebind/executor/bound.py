@@ -253,6 +253,19 @@ class BoundArrays:
             slot.decide(stays=id(slot) in stay)
         self.staying = [slot for slot in self.wanted if slot.stays]
 
+    def release_gradients(self) -> None:
+        """Free the memory of gradients that are to be replaced; until then they are zeros.
+
+        >>> import rebind as mx
+        >>> x, grad = mx.nd.ones((2,)), mx.nd.ones((2,))
+        >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), {"x": x}, {"x": grad}, {"x": "write"}, {})
+        >>> arrays.release_gradients()
+        >>> grad.asnumpy().tolist()
+        [0.0, 0.0]
+        """
+        for slot in self.wanted:
+            slot.release_gradient()
+
     def take_gradients(
         self,
         backward: Callable[..., Sequence[Tensor | None]],

@@ -36,6 +36,11 @@ class OutputHandles:
     device
         The device that they are on.
 
+    Attributes
+    ----------
+    are_large
+        Whether the outputs take much memory together.
+
     Examples
     --------
     >>> import rebind as mx
@@ -53,7 +58,7 @@ class OutputHandles:
         self._device = device
         self._handles = [self._new(i) for i in range(len(self._kinds))]
         self._released: tuple[weakref.ref[NDArray], ...] = ()
-        self._are_large = sum(size(shape) for shape, _ in self._kinds) >= _MANY
+        self.are_large = sum(size(shape) for shape, _ in self._kinds) >= _MANY
 
     def _new(self, i: int) -> NDArray:
         shape, dtype = self._kinds[i]
@@ -98,7 +103,7 @@ class OutputHandles:
         >>> handles = OutputHandles(mx.sym.var("x").graph.outputs, Facts(), mx.cpu())
         >>> handles.release_large()
         """
-        if self._are_large and not any([handle.storage.shared for handle in self._handles]):
+        if self.are_large and not any([handle.storage.shared for handle in self._handles]):
             self.release()
 
     def release(self) -> None:

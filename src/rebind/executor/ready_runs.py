@@ -58,9 +58,12 @@ class ReadyRuns(WholeRuns):
         step
             Forward and backward; they may have an update with them.
         """
-        plan = ready.plan
+        plan, handles = ready.plan, self._handles
+        assert handles is not None
         self._last = None
         self._kept.clear()
+        if handles.are_large or self._arrays.has_large_gradients:
+            self._release_replaced()
         source, random_state = plan.random_source(self._device)
         if plan.constants:
             self._arrays.fill(plan.constants)
@@ -70,8 +73,7 @@ class ReadyRuns(WholeRuns):
         ready.inputs.note_run()
         self._last = Pass(plan, None, found.new_aux, random_state)
         self.has_run = True
-        assert self._handles is not None
-        self._handles.show(found.outputs)
+        handles.show(found.outputs)
         ready.put(found.gradients)
         self._move_statistics(self._last)
 

@@ -26,7 +26,9 @@ class Slot:
     bound_grad: NDArray | None = None  # what was bound for it, wanted or not
     leaf: Tensor | None = None
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
-    stand_in: Tensor | None = field(default=None, repr=False)  # instead of the old gradient during backward
+    stand_in: Tensor | None = field(
+        default=None, repr=False
+    )  # instead of an old gradient that is being replaced
     reorders: bool = False  # whether array and gradient may lie in another order than that of their axes
     stays: bool = False  # whether backward writes the gradient into the memory that it has
 
@@ -112,11 +114,28 @@ class Slot:
             return None
         if self.stays and self._can_add_to(old):
             return old.zero_()
-        if not storage.shared:
-            if self.stand_in is None:
-                self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-            storage.tensor = self.stand_in  # as `exchange`, for every argument in every step
+        if not storage.shared:  # as `exchange`, for every argument in every step
+            storage.tensor = self._make_stand_in(old) if self.stand_in is None else self.stand_in
         return None
+
+    def release_gradient(self) -> None:
+        """Free the memory of an old gradient that is to be replaced; until then it is zeros.
+
+        >>> import rebind as mx
+        >>> grad = mx.nd.array([7])
+        >>> Slot(mx.nd.ones((1,)), "write", grad=grad).release_gradient()
+        >>> grad.asnumpy().tolist()
+        [0.0]
+        """
+        assert self.grad is not None
+        storage = self.grad.storage
+        old = memory_of(storage) if self.reorders else storage.tensor
+        if self.request == "write" and old is not None and not storage.shared:
+            storage.tensor = self._make_stand_in(old) if self.stand_in is None else self.stand_in
+
+    def _make_stand_in(self, old: Tensor) -> Tensor:
+        self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
+        return self.stand_in
 
     def _can_add_to(self, old: Tensor) -> bool:
         # Autograd warns of a gradient in another order; the new one then takes its place, and stays from then on.

@@ -148,12 +148,20 @@ class WholeRuns(Inspection):
             return None
         return plan.halves[wanted] if wanted in plan.halves else two_halves(plan, wanted)
 
+    def _release_replaced(self) -> None:
+        """Free the outputs and gradients of the last run, where their memory counts, before they are computed anew."""
+        assert self._handles is not None
+        self._handles.release_large()
+        if self._arrays.has_large_gradients:
+            self._arrays.release_gradients()
+
     def _run_whole(
         self, plan: Plan, step: WholeStep, tensors_of: Callable[[], list[Tensor]]
     ) -> list[NDArray]:
         """Run forward and backward together."""
         self._last = None
         self._kept.clear()
+        self._release_replaced()
         source, random_state = plan.random_source(self._device)
         self._arrays.fill(plan.constants)
         tensors = tensors_of()
