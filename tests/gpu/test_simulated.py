@@ -193,15 +193,16 @@ def test_an_executor_in_cuda_graphs(name: str, grad_req: str, traffic: Traffic) 
     same(found[1], found[0])
 
 
-def test_gradients_stay_until_backward() -> None:
-    x, grad = mx.nd.array([1], mx.gpu()), mx.nd.zeros((1,), mx.gpu())
+@pytest.mark.parametrize("size", [1, 2**21], ids=["small", "large"])
+def test_gradients_stay_until_backward(size: int) -> None:
+    x, grad = mx.nd.ones((size,), mx.gpu()), mx.nd.zeros((size,), mx.gpu())
     net = mx.sym.MakeLoss(mx.sym.square(mx.sym.var("x")))
     executor = mx.executor.Executor(net, mx.gpu(), {"x": x}, {"x": grad}, static_alloc=True)
     for number in range(1, 5):
-        executor.forward(is_train=True, x=mx.nd.array([number], mx.gpu()))
-        assert grad.asscalar() == 2 * (number - 1)
+        executor.forward(is_train=True, x=mx.nd.full((size,), number, mx.gpu()))
+        assert set(grad.asnumpy()) == {2 * (number - 1)}
         executor.backward()
-        assert grad.asscalar() == 2 * number
+        assert set(grad.asnumpy()) == {2 * number}
 
 
 def test_head_gradients_need_backward_apart() -> None:

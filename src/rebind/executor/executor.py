@@ -175,7 +175,7 @@ class Executor(ReadyRuns):
             return self._forward_alone(is_train)
         if self._handles is None:
             self._complete()
-        return self.forward_before_backward()
+        return self._forward_with_gradients(backward_follows=False)
 
     def _forward_alone(self, is_train: bool) -> list[NDArray]:
         """Run forward without what follows it, and return the outputs."""

@@ -62,8 +62,10 @@ class ReadyRuns(WholeRuns):
         assert handles is not None
         self._last = None
         self._kept.clear()
-        if handles.are_large or self._arrays.has_large_gradients:
-            self._release_replaced()
+        if handles.are_large:
+            handles.release_large()
+        if self._arrays.has_large_gradients:
+            self._arrays.release_gradients()
         source, random_state = plan.random_source(self._device)
         if plan.constants:
             self._arrays.fill(plan.constants)

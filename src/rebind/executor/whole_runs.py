@@ -78,12 +78,18 @@ class WholeRuns(Inspection):
         >>> exe.grad_dict["x"].item()
         6.0
         """
+        return self._forward_with_gradients(backward_follows=True)
+
+    def _forward_with_gradients(self, backward_follows: bool) -> list[NDArray]:
+        """Run forward, and compute gradients with it where that goes; say whether `backward` is the next call."""
         wanted, plan = self._arrays.wanted_positions, self._plan_of_whole_steps()
         if plan is None or wanted is None:
             return self._forward_alone(is_train=True)
         step = plan.steps[wanted] if wanted in plan.steps else whole_step(plan, wanted)
         if step is None:
             return self._forward_alone(is_train=True)
+        if backward_follows:  # else they may be asked for
+            self._release_gradients()
         try:
             return self._run_whole(plan, step, self._arrays.tensors)
         except Exception as error:
@@ -112,6 +118,7 @@ class WholeRuns(Inspection):
     def _run_updating(self, plan: Plan, step: UpdatingStep, update: Update) -> None:
         assert plan.compiled is not None
         states, rates = update.begin()
+        self._release_gradients()
         try:
             tensors_of = functools.partial(_memory, self._arrays)
             self._run_whole(plan, functools.partial(step, states, rates), tensors_of)
@@ -148,10 +155,8 @@ class WholeRuns(Inspection):
             return None
         return plan.halves[wanted] if wanted in plan.halves else two_halves(plan, wanted)
 
-    def _release_replaced(self) -> None:
-        """Free the outputs and gradients of the last run, where their memory counts, before they are computed anew."""
-        assert self._handles is not None
-        self._handles.release_large()
+    def _release_gradients(self) -> None:
+        """Free the gradients of the last run, where their memory counts, before they are computed anew."""
         if self._arrays.has_large_gradients:
             self._arrays.release_gradients()
 
@@ -161,7 +166,8 @@ class WholeRuns(Inspection):
         """Run forward and backward together."""
         self._last = None
         self._kept.clear()
-        self._release_replaced()
+        assert self._handles is not None
+        self._handles.release_large()
         source, random_state = plan.random_source(self._device)
         self._arrays.fill(plan.constants)
         tensors = tensors_of()
@@ -169,7 +175,6 @@ class WholeRuns(Inspection):
             found = step(tensors, source)
         self._last = Pass(plan, None, found.new_aux, random_state, found.gradients)
         self.has_run = True
-        assert self._handles is not None
         return self._handles.show(found.outputs)
 
 
