@@ -90,6 +90,10 @@ class ReadyRuns(WholeRuns):
             kept = self._kept_values(plan.preparation, ready.parameters)
         if kept is None:
             return False
+        handles = self._handles
+        assert handles is not None
+        if handles.are_large:
+            handles.release_large()
         source, random_state = plan.random_source(self._device, replays=bool(self._arrays.wanted))
         with grad_mode(False), self._plans.threads(inference=True):
             ready.bring(batch)
@@ -97,6 +101,5 @@ class ReadyRuns(WholeRuns):
         ready.inputs.note_run()
         self._last = Pass(plan, None, (), random_state)
         self.has_run = True
-        assert self._handles is not None
-        self._handles.show(outputs)
+        handles.show(outputs)
         return True

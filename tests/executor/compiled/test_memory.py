@@ -1,4 +1,4 @@
-"""What compiled training holds in memory."""
+"""What runs of compiled code hold in memory."""
 
 from __future__ import annotations
 
@@ -75,7 +75,20 @@ def steps_of_fit(note: Note) -> None:
     )
 
 
-@pytest.mark.parametrize("steps", [steps_of_an_executor, steps_of_a_module, steps_of_fit])
+def steps_of_predictions(note: Note) -> None:
+    batches = mx.io.NDArrayIter(mx.nd.ones(_SHAPE), batch_size=_SHAPE[0])
+    module = mx.mod.Module(network(), label_names=None, backend="watching")
+    module.bind(batches.provide_data, for_training=False)
+    module.init_params(mx.init.One())
+    batch = next(batches)
+    for _ in range(4):
+        module.forward(batch, is_train=False)
+        note(module.get_outputs())
+
+
+@pytest.mark.parametrize(
+    "steps", [steps_of_an_executor, steps_of_a_module, steps_of_fit, steps_of_predictions]
+)
 def test_large_results_of_the_last_step_are_freed_before_the_next(steps: Callable[[Note], None]) -> None:
     watching, sums = Watching(), []
 

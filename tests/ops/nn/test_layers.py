@@ -246,6 +246,11 @@ SHAPES = [
     ("Deconvolution", {"kernel": 3, "num_filter": 4, "target_shape": 9}, [(2, 3, 8), (3, 4, 3)], "an even number"),
     ("Pooling", {"kernel": (3, 3)}, [(2, 3, 8)], "data must have 4 axes"),
     ("Pooling", {"kernel": (9, 9)}, [(2, 3, 8, 8)], "kernel (9, 9) must fit into the padded data"),
+    *(
+        ("Pooling", {"kernel": (4, 4), "stride": (2, 2), "pooling_convention": "full", "pool_type": pool_type},
+         [(2, 3, 3, 8)], "kernel (4, 4) must fit into the padded data")
+        for pool_type in ("max", "avg", "sum")
+    ),
     ("BatchNorm", {"fix_gamma": False}, [(2, 3, 4), (4,), (3,), (3,), (3,)],
      "must have shape (3,) to match the channels of data; got (4,), (3,), (3,), (3,)"),
     ("LayerNorm", {}, [(2, 3), (2,), (3,)], "gamma must have shape (3,)"),

@@ -145,6 +145,9 @@ def _extent(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, convention
     pad = pad or (0,) * len(kernel)
     if convention == "valid":
         return pad, (), direct
+    if convention == "full" and any(n + 2 * p < k for n, k, p in zip(spatial, kernel, pad, strict=True)):
+        # torch's ceil_mode takes them; of valid windows it says so itself.
+        raise ShapeError(f"kernel {kernel} must fit into the padded data; got sizes {spatial} with pad {pad}")
     beyond = []
     counts = _window_counts(spatial, kernel, stride, pad, convention)
     for n, k, s, p, windows in zip(spatial, kernel, stride, pad, counts, strict=True):
