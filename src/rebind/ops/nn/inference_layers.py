@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ...params import Params
 from .._onednn import onednn_computes, onednn_has
+from .._signatures import with_interface_of
 from .._types import NumericType
 from ..spec import InPlace, Kernels, Operator, Record, read_signature
 from .memory_order import channels_last
@@ -375,10 +376,7 @@ def _without_addend(name: str, p: Params) -> bool:
 #: A convolution with the sum and the activation that follow it.
 FUSED_CONVOLUTION = Operator(
     "_fused_convolution",
-    read_signature(
-        _fused_convolution,
-        skip=_without_addend,
-    ),
+    read_signature(_fused_convolution, skip=_without_addend),
     Kernels(
         _fused_convolution,
         owns_output=True,
@@ -387,21 +385,12 @@ FUSED_CONVOLUTION = Operator(
 )
 
 
+@with_interface_of(_fused_convolution, without=("activation", "numbers"))
 def _rectified_convolution(
-    data: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    addend: Tensor | None = None,
-    *,
-    stride: Ints,
-    pad: Ints,
-    dilate: Ints,
-    num_group: int,
-    no_bias: bool,
-    adds: bool,
+    data: Tensor, weight: Tensor, bias: Tensor | None = None, addend: Tensor | None = None, **keywords: Any
 ) -> Tensor:
     """Convolution, then the sum with `addend` (with `adds`), then relu, on a GPU in one pass over memory."""
-    given = (list(stride), list(pad), list(dilate), num_group)
+    given = (*(list(keywords[name]) for name in ("stride", "pad", "dilate")), keywords["num_group"])
     if torch.backends.cudnn.enabled:
         try:
             if addend is None:
@@ -416,10 +405,7 @@ def _rectified_convolution(
 #: A convolution with the sum and the relu that follow it, as cuDNN has them.
 RECTIFIED_CONVOLUTION = Operator(
     "_rectified_convolution",
-    read_signature(
-        _rectified_convolution,
-        skip=_without_addend,
-    ),
+    read_signature(_rectified_convolution, skip=_without_addend),
     Kernels(_rectified_convolution, owns_output=True),
 )
 
