@@ -40,7 +40,7 @@ def calls_section(files: Sequence[Path]) -> str:
         machine = content["machine"]
         said.append(
             f"Measured: {content['started'][:10]}, {text_of_machine(machine)}; Python {machine['python']}, torch "
-            f"{content['torch']}; {content['threads']} thread."
+            f"{content['torch']}; threads: {content['threads']}."
         )
     extras = {name: medians(row["small"])[2] for name, row in found.items()}
     beyond = {name: extra for name, extra in extras.items() if round(extra, 1) > MOST}
