@@ -264,7 +264,8 @@ class BoundArrays:
         [0.0, 0.0]
         """
         for slot in self.wanted:
-            slot.release_gradient()
+            if slot.request == "write":
+                slot.prepare_gradient(may_stay=False)
 
     def take_gradients(
         self,

@@ -62,7 +62,7 @@ class ReadyRuns(WholeRuns):
         assert handles is not None
         self._last = None
         self._kept.clear()
-        if handles.are_large:
+        if handles.are_large:  # of small networks each call counts
             handles.release_large()
         if self._arrays.has_large_gradients:
             self._arrays.release_gradients()

@@ -26,9 +26,7 @@ class Slot:
     bound_grad: NDArray | None = None  # what was bound for it, wanted or not
     leaf: Tensor | None = None
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
-    stand_in: Tensor | None = field(
-        default=None, repr=False
-    )  # instead of an old gradient that is being replaced
+    stand_in: Tensor | None = field(default=None, repr=False)  # in place of a gradient until it is new
     reorders: bool = False  # whether array and gradient may lie in another order than that of their axes
     stays: bool = False  # whether backward writes the gradient into the memory that it has
 
@@ -95,8 +93,8 @@ class Slot:
             self.leaf.data.copy_(current)
         return self.leaf
 
-    def prepare_gradient(self) -> Tensor | None:
-        """Free the memory of an old gradient that backward is to replace; one that `stays` is filled with zeros.
+    def prepare_gradient(self, may_stay: bool = True) -> Tensor | None:
+        """Free the memory of an old gradient that is to be replaced; one that `stays`, if it may, is filled with zeros.
 
         Return the gradient that the new one is to be added to: those zeros, or the old one for ``grad_req='add'``.
 
@@ -112,30 +110,13 @@ class Slot:
         old = memory_of(storage) if self.reorders else storage.tensor
         if old is None:
             return None
-        if self.stays and self._can_add_to(old):
+        if may_stay and self.stays and self._can_add_to(old):
             return old.zero_()
-        if not storage.shared:  # as `exchange`, for every argument in every step
-            storage.tensor = self._make_stand_in(old) if self.stand_in is None else self.stand_in
+        if not storage.shared:
+            if self.stand_in is None:
+                self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
+            storage.tensor = self.stand_in  # as `exchange`, for every argument in every step
         return None
-
-    def release_gradient(self) -> None:
-        """Free the memory of an old gradient that is to be replaced; until then it is zeros.
-
-        >>> import rebind as mx
-        >>> grad = mx.nd.array([7])
-        >>> Slot(mx.nd.ones((1,)), "write", grad=grad).release_gradient()
-        >>> grad.asnumpy().tolist()
-        [0.0]
-        """
-        assert self.grad is not None
-        storage = self.grad.storage
-        old = memory_of(storage) if self.reorders else storage.tensor
-        if self.request == "write" and old is not None and not storage.shared:
-            storage.tensor = self._make_stand_in(old) if self.stand_in is None else self.stand_in
-
-    def _make_stand_in(self, old: Tensor) -> Tensor:
-        self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-        return self.stand_in
 
     def _can_add_to(self, old: Tensor) -> bool:
         # Autograd warns of a gradient in another order; the new one then takes its place, and stays from then on.

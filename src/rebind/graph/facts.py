@@ -95,6 +95,15 @@ class Target:
         return dict(self.groups).get(group, self.device) if self.groups else self.device
 
     @property
+    def is_compiled(self) -> bool:
+        """Whether a compiler writes kernels for the code; CUDA graphs have those of the operators.
+
+        >>> [Target(backend=name, traced=True).is_compiled for name in ("inductor", CUDA_GRAPHS)]
+        [True, False]
+        """
+        return self.traced and self.backend != CUDA_GRAPHS
+
+    @property
     def spans_devices(self) -> bool:
         """Whether nodes run on more than one device, so that values travel between them."""
         return any(device != self.device for _, device in self.groups)

@@ -33,7 +33,7 @@ def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     """
     if not target.only_infers or target.spans_devices or target.device.type != "cpu":
         return graph, facts
-    layers = [node for node in graph.nodes if isinstance(node, Application) and _fits(node, facts)]
+    layers = {node for node in graph.nodes if isinstance(node, Application) and _fits(node, facts)}
     uses = Counter(node.inputs[1] for node in layers)
     packed = {  # layers may share a weight
         weight: Entry(Application(PACK_WEIGHT, f"{weight.name} packed", (weight,), PACK_WEIGHT.parse({})))
@@ -45,7 +45,7 @@ def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
         node: Application, facts: Facts, users: Users, added: set[Entry]
     ) -> tuple[Entry, Application] | None:
         """Return the last entry that one call can compute from a dense layer on, and the node that does."""
-        if not _fits(node, facts) or node.inputs[1] not in packed:
+        if node not in layers or node.inputs[1] not in packed:
             return None
         end, activation = activation_after(Entry(node), users)
         data, weight, *bias = node.inputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ops.nn.inference_layers import RECTIFIED_CONVOLUTION
-from ..facts import CUDA_GRAPHS, Facts, Target
+from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import NO_ACTIVATION, Users, activation_after, fuse_layers, sum_after, windows
 from .channels_last import CONVOLUTIONS, LAYOUTS, types_with_channels_last
@@ -24,8 +24,7 @@ def fuse_relu(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]
     >>> [node.operator.name for node in fused.nodes if node.operator]
     ['_rectified_convolution']
     """
-    compiles = target.traced and target.backend != CUDA_GRAPHS
-    if target.training or compiles or target.spans_devices or target.device.type != "cuda":
+    if target.training or target.is_compiled or target.spans_devices or target.device.type != "cuda":
         return graph, facts
     types = types_with_channels_last(target.device)
 

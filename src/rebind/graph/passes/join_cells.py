@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..facts import CUDA_GRAPHS, Facts, Target
+from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .cell_runs import Run, find_runs, in_order
 from .sequences import Sequences
@@ -41,7 +41,7 @@ def join_cells(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     ['step_a to step_c inputs', 'step_a to step_c']
     """
     # A compiler has no kernels for cells on a GPU; CUDA graphs replay cuDNN's.
-    if target.traced and target.device.type != "cpu" and target.backend != CUDA_GRAPHS:
+    if target.is_compiled and target.device.type != "cpu":
         return graph, facts
     runs = in_order(find_runs(graph, facts))
     if not runs:
