@@ -102,10 +102,8 @@ def norms_of_one_name():
 )
 def test_duplicate_names(make, says):
     _check_arguments(NET)
-    with pytest.warns(UserWarning, match="have one name"):
-        network = make()
     with pytest.raises(ValueError, match=says):
-        _check_arguments(network)
+        _check_arguments(make())
 
 
 def test_loading():

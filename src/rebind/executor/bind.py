@@ -10,6 +10,7 @@ from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ParameterError, ShapeError
 from ..graph import Entry, Facts, Graph, infer_shapes, infer_storage, infer_types, open_nodes
+from ..graph.same_names import warn_of_shared_names
 from ..shapes import Shape, is_known
 from .allocate import ArraySpec, Sharing, allocate
 from .arguments import Arrays, GradReqs, arrays_by_name, read_grad_req
@@ -42,6 +43,7 @@ def bind(
     >>> exe.arg_dict["x"] is x
     True
     """
+    warn_of_shared_names(symbol.graph)
     names = [node.name for node in symbol.graph.arguments]
     aux_names = [node.name for node in symbol.graph.auxiliary]
     arguments = arrays_by_name("Symbol.bind: args", args, names)
@@ -95,6 +97,7 @@ def simple_bind(
     (2, 3)
     """
     graph = symbol.graph
+    warn_of_shared_names(graph)
     wanted = {name: tuple(int(n) for n in shape) for name, shape in shapes.items()}
     requests = read_grad_req(grad_req, [node.name for node in graph.arguments])
     specs = _specs(graph, device, groups or {}, wanted, types or {}, infer_storage(graph, stypes))

@@ -13,6 +13,7 @@ from ..device import Device, as_device
 from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
 from ..graph.facts import CUDA_GRAPHS
+from ..graph.same_names import warn_of_shared_names
 from ..ndarray import NDArray, array
 from ..shapes import Shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
@@ -91,6 +92,7 @@ class Executor(ReadyRuns):
             backend = CUDA_GRAPHS
         sym = run_as(sym, backend, recompute)
         graph = sym.graph
+        warn_of_shared_names(graph)
         names = [node.name for node in graph.arguments]
         aux_names = [node.name for node in graph.auxiliary]
         own_args = {name: array(value, found) for name, value in arrays_by_name("args", args, names).items()}

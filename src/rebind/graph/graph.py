@@ -8,7 +8,6 @@ existing symbols (``internals[i]._set_attr(...)``).
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,9 +25,6 @@ __all__ = [
 ]  # fmt: skip
 
 T = TypeVar("T")
-
-# Nodes are numbered as they are made: what a node is computed from was made before it.
-_births = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +47,9 @@ class Variable:
 
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
-    birth: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", dict(self.attributes))
-        object.__setattr__(self, "birth", next(_births))
 
     # A walk over a graph asks every node the same; a variable has no operator and takes nothing.
     operator: ClassVar[None] = None
@@ -65,11 +59,6 @@ class Variable:
     given: ClassVar[Mapping[str, str]] = MappingProxyType({})
     is_variable: ClassVar[Literal[True]] = True
     visible_outputs: ClassVar[int] = 1
-
-    @property
-    def oldest(self) -> int:
-        """Its own birth: it is computed from nothing."""
-        return self.birth
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -121,8 +110,6 @@ class Application:
     given: Mapping[str, str] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
     called_as: str = ""
-    birth: int = field(init=False, repr=False)
-    oldest: int = field(init=False, repr=False)  # the least birth among the nodes that it is computed from
 
     is_variable: ClassVar[Literal[False]] = False
 
@@ -132,9 +119,6 @@ class Application:
         object.__setattr__(self, "given", MappingProxyType(dict(self.given)))
         object.__setattr__(self, "attributes", dict(self.attributes))
         object.__setattr__(self, "called_as", self.called_as or self.operator.name)
-        object.__setattr__(self, "birth", next(_births))
-        oldest = min((entry.node.oldest for entry in self.inputs), default=self.birth)
-        object.__setattr__(self, "oldest", oldest)
 
     @property
     def input_names(self) -> tuple[str, ...]:

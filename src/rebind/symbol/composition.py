@@ -11,7 +11,6 @@ from ..device import Device
 from ..errors import MXNetError, ParameterError, near_names
 from ..graph import Application, Entry, input_variable, symbol_json
 from ..graph.passes import cast_inputs
-from ..graph.same_names import warn_of_shared_names
 from ..ops import Operator
 from ..ops.frontend import bind_arguments
 from ..params import NULL, Params, format_value
@@ -95,10 +94,6 @@ def _node(
     attributes = {key: format_value(value) for key, value in others.items()}
     entries = _entries(op, name, inputs, p, {**texts, **attributes})
     node = Application(op, name, entries, p, texts, attributes, called_as)
-    if len(node.inputs) > 1:
-        warn_of_shared_names(
-            node, [entry for symbol in inputs if symbol is not None for entry in symbol.graph.outputs]
-        )
     if op.record.inits:  # of variables that are given too, as in MXNet, unless they have one
         for input_name, entry in zip(node.input_names, node.inputs, strict=True):
             if input_name in op.record.inits and entry.node.is_variable:

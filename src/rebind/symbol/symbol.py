@@ -17,7 +17,6 @@ from ..checks import check_instance
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ParameterError
 from ..graph import Entry, Node, rewrite, symbol_json
-from ..graph.same_names import warn_of_joined_names
 from ..ops import Operator, find
 from ..ops.frontend import split_parameters
 from ..ops.storage_types import storage_number
@@ -271,8 +270,6 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:
     ['a', 'b']
     """
     symbols = list(symbols)
-    if len(symbols) > 1 and all(isinstance(symbol, SymbolBase) for symbol in symbols):
-        warn_of_joined_names([symbol.graph.outputs for symbol in symbols])
     if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
         raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
     return Symbol([entry for symbol in symbols for entry in symbol.graph.outputs])
