@@ -117,6 +117,33 @@ def test_a_generator_is_one_epoch():
         one().fit((pair for pair in batches(X, Y)), num_epoch=2)
 
 
+class Stream:
+    """What cannot be read again: each iteration continues where the last one ended."""
+
+    def __init__(self, count):
+        self.numbers = iter(range(count))
+
+    def __iter__(self):
+        for number in self.numbers:
+            yield np.full((2, 3), number, "float32"), np.zeros(2)
+
+
+def trained_on(train, **settings):
+    seen = []
+    train(batch_end_callback=lambda p: seen.append(p.locals["data_batch"].data[0][0, 0].item()), **settings)
+    return seen
+
+
+def test_no_batch_of_a_stream_is_lost():
+    assert trained_on(one().fit, train_data=Stream(4), num_epoch=1) == [0, 1, 2, 3]
+    model = mx.model.FeedForward(net_of(mx.sym.var("data")), num_epoch=1)
+    assert trained_on(model.fit, X=Stream(4), verbosity=0) == [0, 1, 2, 3]
+    source = as_source(Stream(3), "score", one())
+    assert source.provide_data[0].shape == (2, 3)
+    source.reset()
+    assert [batch.data[0][0, 0].item() for batch in source] == [0, 1, 2]
+
+
 class Remembers(Reiterable):
     """Reports its position, as `torchdata`'s loader does."""
 

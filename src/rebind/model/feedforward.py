@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from itertools import filterfalse
+from itertools import filterfalse, islice
 from typing import Any
 
 from .. import metric
@@ -290,22 +290,24 @@ class FeedForward(NetworkModel):
             raise ParameterError("FeedForward.predict: return_data and callback exclude each other; got both")
         data = batches_of("predict", self.symbol, X, None, self.numpy_batch_size)
         module = self._bound("predict", data, overwrite, verbosity)
-        found = ((outputs, batch) for outputs, _, batch in module.iter_predict(data, num_batch, reset))
+        # Not by the number of `iter_predict`, which takes one batch more: MXNet's FeedForward does not.
+        predicted = islice(module.iter_predict(data, reset=reset), num_batch)
+        found = ((outputs, batch) for outputs, _, batch in predicted)
         if callback is not None:
             for outputs, _ in found:
                 arrays = [output.asnumpy() for output in outputs]
                 callback(arrays if len(arrays) > 1 else arrays[0])
             return None
         data_descs, label_descs = described(data)
-        predicted, inputs, labels = [], [], []
+        results, inputs, labels = [], [], []
         for outputs, batch in found:
-            predicted.append([output.asnumpy() for output in outputs])
+            results.append([output.asnumpy() for output in outputs])
             if return_data:
                 pad = padding(batch)
                 inputs.append(unpadded(batch.data, data_descs, pad))
                 labels.append(unpadded(labels_of(batch), label_descs, pad))
         # An output without a batch axis, -1, is joined along its first.
-        joined = join(predicted, [max(axis, 0) for axis in module.output_axes()])
+        joined = join(results, [max(axis, 0) for axis in module.output_axes()])
         if not return_data:
             return joined
         return joined, join(inputs, axes_of(data_descs)), join(labels, axes_of(label_descs))

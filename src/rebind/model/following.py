@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypedDict, cast
 
@@ -12,6 +12,7 @@ from ..errors import ArgumentError, StateError
 from ..kvstore import Capabilities, KVStore
 from ..metric import EvalMetric
 from ..module import BatchEndParam, Module
+from ..module.batches import rewind
 from ..module.settings import FitSettings, OptimizerSettings
 from ..module.training_loop import TrainingLoop
 from ..optimizer import Optimizer
@@ -210,6 +211,20 @@ class FollowedLoop(TrainingLoop):
         super().begin_epoch(epoch)
         self.module.follow_epoch(epoch, self.position.batch)
 
+    def close_epoch(self, epoch: int) -> None:
+        """Take the steps that follow an epoch's batches; the data start over before them, as in MXNet."""
+        super().rewind()
+        super().close_epoch(epoch)
+
+    def rewind(self) -> None:
+        """Do nothing: `close_epoch` has reset the data."""
+
+    def validate(self, epoch: int) -> None:
+        """Measure an epoch's parameters; the validation's data start over after it too, as in MXNet."""
+        super().validate(epoch)
+        if self.settings.eval_data is not None:
+            rewind(self.settings.eval_data)
+
 
 class Trainer(Module):
     """A Module as FeedForward trains it.
@@ -311,14 +326,15 @@ class EpochsState(TypedDict):
 
 
 class Epochs:
-    """The batches of an iterator, which starts over by itself: at its end, before the validation, as in MXNet.
+    """The batches of an iterator in epochs of a given size; it starts over at its end, within an epoch.
 
     Parameters
     ----------
     data
         The iterator.
     size
-        Batches in an epoch, which then begins where the last one ended; None for all that there are.
+        Batches in an epoch, which begins where the last one ended. A source that starts over whenever it is iterated
+        does so in each epoch, as in MXNet.
 
     Examples
     --------
@@ -331,36 +347,32 @@ class Epochs:
     [2.0, 3.0]
     """
 
-    def __init__(self, data: DataSource, size: int | None) -> None:
+    def __init__(self, data: DataSource, size: int) -> None:
         self.data = data
         self.size = size
         self._taken = 0
-        self._rest: Iterator[Batch] = iter(data)
 
     def __getattr__(self, name: str) -> Any:
         # What `fit` and the progress bar ask of an iterator: shapes, batch size, number of samples.
         return getattr(self.data, name)
 
     def __len__(self) -> int:
-        return len(cast(Sized, self.data)) if self.size is None else self.size
+        return self.size
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches of an epoch; after `load_state_dict`, the rest of it."""
-        while self.size is None or self._taken < self.size:
-            batch = next(self._rest, None)
-            if batch is None:
-                self._start_over()
-                batch = None if self.size is None else next(self._rest, None)
-                if batch is None:  # the end of the epoch; or no batches at all, which `fit` reports
+        rounds = 0  # without a batch: the first may begin at the end of the data, a second finds none, as `fit` reports
+        while self._taken < self.size and rounds < 2:
+            rounds += 1
+            for batch in self.data:
+                rounds = 0
+                self._taken += 1
+                yield batch
+                if self._taken == self.size:
                     break
-            self._taken += 1
-            yield batch
+            else:
+                rewind(self.data)
         self._taken = 0  # not reached by whoever stops within an epoch: the next loop gets the rest of it
-
-    def _start_over(self) -> None:
-        if hasattr(self.data, "reset"):
-            self.data.reset()
-        self._rest = iter(self.data)
 
     def reset(self) -> None:
         """Do nothing: the next epoch begins where the last one ended, or at the start.
@@ -406,4 +418,3 @@ class Epochs:
         if is_resumable(self.data):
             self.data.load_state_dict(saved["data"])
         self._taken = saved["taken"]
-        self._rest = iter(self.data)

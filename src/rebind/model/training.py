@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import optimizer as opt
 from ..callback import LogValidationMetricsCallback
-from ..io import DataDesc, NDArrayIter
+from ..io import DataDesc
 from ..kvstore import KVStore, has_big_array
 from ..metric import EvalMetric
 from ..module.base_module import History
@@ -136,10 +136,7 @@ def _data(model: NetworkModel, request: FitRequest) -> tuple[DataSource, DataSou
     # In MXNet's order: with the same seed of numpy.random, shuffled rows come in the same order.
     if hasattr(data, "reset"):
         data.reset()
-    # What MXNet made of arrays starts over before the validation.
-    if (isinstance(data, NDArrayIter) and data is not request.X) or model.epoch_size is not None:
-        data = Epochs(data, model.epoch_size)
-    return data, eval_data
+    return data if model.epoch_size is None else Epochs(data, model.epoch_size), eval_data
 
 
 def _trainer(

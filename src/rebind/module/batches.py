@@ -19,6 +19,7 @@ __all__ = [
     "is_sliced",
     "labels_of",
     "nonempty",
+    "once",
     "padding",
     "rewind",
     "rows_per_sample",
@@ -104,20 +105,34 @@ def nonempty(batches: Iterable[T], epoch: int, resumed_at: int = 0) -> Iterator[
         )
 
 
-def first(batches: Iterable[T], count: int | None) -> Iterator[T]:
-    """Yield the first `count` batches, and take no more than those from the iterator.
+def once(source: Iterable[T]) -> Iterator[T]:
+    """Yield what a source does, and iterate it once however often this is iterated: some then start over.
 
-    >>> batches = iter("abc")
-    >>> list(first(batches, 2)), next(batches)
-    (['a', 'b'], 'c')
+    >>> class Restarting:
+    ...     def __iter__(self):
+    ...         self.left = ["b", "a"]
+    ...         return self
+    ...
+    ...     def __next__(self):
+    ...         return self.left.pop()
+    >>> batches = once(Restarting())
+    >>> next(batches), next(iter(batches))
+    ('a', 'b')
     """
-    if count is not None and count <= 0:
-        return
-    for i, batch in enumerate(batches, 1):
-        yield batch
-        # Not one further: nobody could put it back.
+    yield from source
+
+
+def first(batches: Iterable[T], count: int | None) -> Iterator[T]:
+    """Yield the first `count` batches; as in MXNet, one more is then taken from the iterator, and is lost.
+
+    >>> batches = iter("abcd")
+    >>> list(first(batches, 2)), next(batches)
+    (['a', 'b'], 'd')
+    """
+    for i, batch in enumerate(batches):
         if i == count:
             return
+        yield batch
 
 
 def rows_per_sample(output: NDArray, axis: int, batch_size: int) -> int:

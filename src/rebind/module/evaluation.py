@@ -148,7 +148,7 @@ class Evaluation(Steps):
         workers: Workers | None,
     ) -> None:
         """Measure batches, and count them in ``seen[0]``; in step with the other workers of a run."""
-        steps = batches if workers is None else workers.in_step(iter(batches))
+        steps = batches if workers is None else workers.in_step(batches)
         for number, batch in enumerate(steps):
             if batch is not None:
                 self._measure_batch(batch, metric, epoch, number, row_ids)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -127,15 +126,14 @@ def checked_first(
     Traceback (most recent call last):
     rebind.errors.ParameterError: fit: eval_metric 'accuracy' compares outputs with labels, and the batches have ...
     """
-    rest = iter(batches)
-    # One round at most: the batch is put back in front.
-    for first in rest:
-        batch = whole(first)
-        if batch is not None:
+    is_first = True
+    # Iterated once: some sources start over whenever they are, and so would train on the first batch again.
+    for each in batches:
+        if is_first and (batch := whole(each)) is not None:
             check_metric(module, metric, batch)
             check_classes(module, metric, _labels(data) or labels_of(batch))
-        return itertools.chain([first], rest)
-    return iter(())
+        is_first = False
+        yield each
 
 
 def check_metric(module: Steps, metric: EvalMetric, batch: Batch) -> None:

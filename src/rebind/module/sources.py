@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import chain
+from operator import length_hint
 from typing import Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -16,7 +18,7 @@ from ..io.iterator import State
 from ..io.ndarray_iter import SampleArray
 from ..ndarray import NDArray, array
 from ..protocols import Batch, DataSource, is_resumable
-from .batches import AnyBatch, is_sliced, labels_of
+from .batches import AnyBatch, is_sliced, labels_of, once
 from .training_run import random_state, set_random_state
 
 __all__ = [
@@ -169,7 +171,7 @@ class BatchSource(DataIter):
         self._source, self._who = source, who
         self._data_names, self._label_names = list(data_names), list(label_names)
         self._iterator: Iterator[Item] | None = None
-        self._unread: list[Item] = []  # of an iterable that can be iterated only once
+        self._started: Iterator[Item] | None = None  # what the first epoch of a stream reads
         self._provided: tuple[list[DataDesc], list[DataDesc]] | None = None
 
     def __len__(self) -> int:
@@ -206,9 +208,9 @@ class BatchSource(DataIter):
         except StopIteration:
             raise ParameterError(f"{self._who} must yield at least one batch; got none") from None
         set_random_state(state)
-        # An iterator cannot be read again: what was taken comes first in the epoch.
-        if iterator is self._source:
-            self._unread.append(found)
+        # What has no length may be a stream, which cannot be read again: what was taken comes first in the epoch.
+        if length_hint(self._source, -1) < 0:
+            self._started = chain([found], once(iterator))
         return found
 
     def fingerprint(self) -> str | None:
@@ -235,14 +237,13 @@ class BatchSource(DataIter):
         """Begin a new epoch."""
         if hasattr(self._source, "reset"):
             self._source.reset()
+            self._started = None
         self._iterator = None
 
     def next(self) -> DataBatch:
         """Return the next batch; StopIteration at the end."""
-        if self._unread:
-            return cast(DataBatch, self._read(self._unread.pop(0)))
         if self._iterator is None:
-            self._iterator = iter(self._source)
+            self._iterator, self._started = self._started or iter(self._source), None
         return cast(DataBatch, self._read(next(self._iterator)))
 
     def state_dict(self) -> State:
@@ -255,7 +256,7 @@ class BatchSource(DataIter):
         """Go back to a position that `state_dict` returned."""
         if is_resumable(self._source):
             self._source.load_state_dict(state["source"])
-        self._iterator = None
+        self._iterator = self._started = None
 
     def _read(self, item: Item) -> AnyBatch:
         """Return what the iterable yielded as a batch."""

@@ -184,7 +184,7 @@ class TrainingLoop(Preparation):
         if not self._is_checked:
             self._is_checked = True
             source = checked_first(source, self.module, self.metric, data)
-        shared = source if self.workers is None else self.workers.in_step(iter(source))
+        shared = source if self.workers is None else self.workers.in_step(source)
         return nonempty(shared, epoch, self.position.batch)
 
     def train_batch(self, batch: AnyBatch) -> None:

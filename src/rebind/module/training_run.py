@@ -18,7 +18,7 @@ from ..errors import StateError
 from ..metric import EvalMetric
 from ..protocols import Batch, DataSource, StateTree, is_resumable
 from ..symbol import Symbol
-from .batches import rewind
+from .batches import once, rewind
 from .jobs import job_of
 from .run_settings import (
     BATCH,
@@ -364,7 +364,7 @@ class TrainingRun:
         set_random_state(self._epoch_start["random"])
         if self._epoch_start["reset"]:
             rewind(data)
-        rest = iter(data)
+        rest = once(data)
         for _ in range(batches):
             next(rest, None)  # one of several workers may have had fewer
         self._rest = rest

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 import torch
@@ -130,7 +130,7 @@ class Workers:
 
     # Batches.
 
-    def in_step(self, batches: Iterator[T]) -> Iterator[T | None]:
+    def in_step(self, batches: Iterable[T]) -> Iterator[T | None]:
         """Yield this worker's batches, and None for each step in which only others have one.
 
         So an epoch ends for all together, with the last batch of the worker that has most, and no batch is left out.
@@ -145,7 +145,7 @@ class Workers:
             return
         self._steps, self._last_look, self._look_at = 0, 0, 1
         try:
-            for each in self._lockstep.steps(batches, lambda: self._stop is not None):
+            for each in self._lockstep.steps(iter(batches), lambda: self._stop is not None):
                 self._in_step = True
                 yield each
                 self._in_step = False

@@ -53,12 +53,14 @@ class SVRGLoop(TrainingLoop):
         super().begin_epoch(epoch)
         if self.position.batch:
             return
-        is_first = epoch == self.settings.begin_epoch
-        if is_first:  # batches may have been read before `fit`
-            self.rewind()
-        if is_first or epoch % self.module.update_freq == 0:
-            self.module.take_snapshot(self.settings.train_data, self.rewind)
-            self.rewind()
+        start_over = super().rewind
+        if epoch == self.settings.begin_epoch or epoch % self.module.update_freq == 0:
+            start_over()
+            self.module.take_snapshot(self.settings.train_data, start_over)
+        start_over()
+
+    def rewind(self) -> None:
+        """Do nothing at the end of an epoch: as in MXNet, `begin_epoch` resets the data."""
 
 
 class SVRGModule(WithSnapshot):
