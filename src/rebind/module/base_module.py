@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
 
 from .. import checkpoint as checkpoints
 from ..callback import BatchEndParam
 from ..checkpoint import Checkpoint
+from ..first_use import OnFirstUse
 from ..initializer import Uniform
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -31,6 +31,9 @@ from .training_loop import TrainingLoop
 from .training_run import History
 
 __all__ = ["BaseModule", "BatchEndParam", "History"]
+
+# Tables are made above modules in the layers, where they are found when a notebook asks for one.
+_SHOWN = OnFirstUse.from_modules("rebind.viz", {"module_html": "notebook"})
 
 
 class BaseModule(Evaluation):
@@ -55,11 +58,8 @@ class BaseModule(Evaluation):
     [2.0, 4.0]
     """
 
-    #: Describes a module as a table for a notebook; set where tables of networks are made.
-    describe: ClassVar[Callable[[BaseModule], str]]
-
     def _repr_html_(self) -> str:
-        return type(self).describe(self)
+        return _SHOWN["module_html"](self)
 
     def set_params(
         self,

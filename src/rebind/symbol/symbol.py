@@ -9,13 +9,14 @@ import ctypes
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from .. import dtypes, graph
 from ..absent import absent_function
 from ..checks import check_instance
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ParameterError
+from ..first_use import OnFirstUse
 from ..graph import Entry, Node, rewrite, symbol_json
 from ..ops import Operator, find
 from ..ops.frontend import split_parameters
@@ -42,6 +43,9 @@ __all__ = [
     "var",
 ]
 
+# Pictures are made above symbols in the layers, where they are found when a notebook asks for one.
+_SHOWN = OnFirstUse.from_modules("rebind.viz", {"symbol_html": "notebook"})
+
 
 class Symbol(Binding, Inference, Serialization, Arithmetic["Symbol"], ArrayMethods, OperatorMethods):
     """A network, or a part of one: outputs of a graph.
@@ -61,8 +65,6 @@ class Symbol(Binding, Inference, Serialization, Arithmetic["Symbol"], ArrayMetho
     """
 
     __slots__ = ()
-    #: Draws a symbol for a notebook; set where drawing is.
-    draw: ClassVar[Callable[[Symbol], str]]
 
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """Return a copy with other symbols as its arguments.
@@ -119,7 +121,7 @@ class Symbol(Binding, Inference, Serialization, Arithmetic["Symbol"], ArrayMetho
         return load_json, (self.tojson(remove_amp_cast=False),)
 
     def _repr_html_(self) -> str:
-        return type(self).draw(self)
+        return _SHOWN["symbol_html"](self)
 
     def as_nd_ndarray(self) -> Symbol:
         """Return the symbol itself."""

@@ -1,8 +1,17 @@
 """Networks and training as pictures and tables; ``mx.viz`` and ``mx.visualization``."""
 
-from .curves import plot_history
-from .network import NetworkPlot, plot_network
+from .curves import HistoryPlot, plot_history
+from .network import plot_network
 from .notebook import module_html, symbol_html
+from .plot import NetworkPlot
 from .summary import print_summary
 
-__all__ = ["NetworkPlot", "module_html", "plot_history", "plot_network", "print_summary", "symbol_html"]
+__all__ = [
+    "HistoryPlot",
+    "NetworkPlot",
+    "module_html",
+    "plot_history",
+    "plot_network",
+    "print_summary",
+    "symbol_html",
+]

@@ -3,30 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, ParameterError, shown
 from .extras import matplotlib_figure
 
-__all__ = ["plot_history"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["HistoryPlot", "plot_history"]
 
 # One colour for each split of the data, readable on white and by the colour-blind (Okabe and Ito's).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
+class HistoryPlot:
+    """Training curves as a picture; a notebook displays it.
+
+    Attributes
+    ----------
+    figure
+        The figure of matplotlib.
+    """
+
+    def __init__(self, figure: Figure, description: str) -> None:
+        self.figure = figure
+        self._description = description
+
+    def save(self, path: str | Path) -> str:
+        """Write the picture to `path`, whose suffix names the format (PNG, SVG, PDF); return the path."""
+        self.figure.savefig(path)
+        return str(path)
+
+    def _repr_png_(self) -> bytes:
+        content = BytesIO()
+        self.figure.savefig(content, format="png")
+        return content.getvalue()
+
+    def __repr__(self) -> str:
+        return f"<HistoryPlot {self._description}>"
+
+
 def plot_history(
     history: Mapping[str, Mapping[str, Sequence[float]]], path: str | Path | None = None, *, title: str = ""
-) -> None:
-    """Draw one panel for each metric, with one curve for each split of the data, and write it to `path`.
+) -> HistoryPlot:
+    """Draw one panel for each metric, with one curve for each split of the data.
+
+    The last line of a notebook's cell shows the picture.
 
     Parameters
     ----------
     history
         Values by epoch, for each split and metric: ``{"train": {"accuracy": [...]}, "validation": {...}}``.
     path
-        The file to write; the suffix names the format (PNG, SVG, PDF).
+        The file to write, if any; the suffix names the format (PNG, SVG, PDF).
     title
         A line above the panels.
+
+    Returns
+    -------
+    HistoryPlot
+        With ``save(path)`` and ``figure``, which is matplotlib's.
 
     Raises
     ------
@@ -39,10 +78,6 @@ def plot_history(
         raise ArgumentError(
             "plot_history: history must be what fit() returned, {'train': {metric: [value of each epoch]}, ...}; "
             f"got {shown(history)}"
-        )
-    if path is None:
-        raise ArgumentError(
-            "plot_history: path must be the file to write, such as 'curves.png'; it is missing"
         )
     metrics = list(
         dict.fromkeys(name for curves in history.values() for name, values in curves.items() if len(values))
@@ -68,7 +103,10 @@ def plot_history(
     if title:
         figure.suptitle(title, fontsize=12, fontweight="bold")
     figure.tight_layout()
-    figure.savefig(path)
+    plot = HistoryPlot(figure, f"of {', '.join(history)}: {', '.join(metrics)}")
+    if path is not None:
+        plot.save(path)
+    return plot
 
 
 def _is_history(history: object) -> bool:

@@ -2,86 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 from ..checks import warn_user
 from ..dtypes import DTypeLike
 from ..symbol import Symbol
+from . import style
 from .graph_view import Entry, GraphView, Node, looks_like_parameter, read_symbol
-from .pages import write_page
-from .picture import Box, Edge, Picture, compose
-from .svg import to_svg
+from .plot import NetworkPlot, checked_format
 
-__all__ = ["NetworkPlot", "plot_network"]
-
-FORMATS = ("svg", "pdf", "png")
-
-
-class NetworkPlot:
-    """A drawing of a network; a notebook displays it.
-
-    Examples
-    --------
-    >>> import rebind as mx
-    >>> plot = plot_network(mx.sym.Flatten(mx.sym.var("data"), name="flat"), title="small")
-    >>> plot, "Flatten" in plot.source  # plot.save("network.svg") writes it
-    (<NetworkPlot 'small': 2 boxes>, True)
-    """
-
-    def __init__(self, picture: Picture, *, title: str, save_format: str) -> None:
-        self.picture = picture
-        self.title = title
-        self.format = save_format
-
-    @property
-    def source(self) -> str:
-        """The drawing as an SVG document.
-
-        >>> import rebind as mx
-        >>> plot_network(mx.sym.Flatten(mx.sym.var("data"))).source[:4]
-        '<svg'
-        """
-        return to_svg(self.picture)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the drawing to `path`, whose suffix names the format: svg, pdf or png.
-
-        SVG needs nothing; the others are drawn by matplotlib, which the extra ``viz`` installs. Returns the path.
-
-        >>> import os, tempfile
-        >>> import rebind as mx
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     plot_network(mx.sym.var("data")).save(os.path.join(folder, "network.svg")).name
-        'network.svg'
-        """
-        path = Path(path)
-        suffix = path.suffix[1:].lower()
-        if suffix not in FORMATS:
-            raise ValueError(f"plot_network: the path must end in .svg, .pdf or .png; got '{path}'")
-        if suffix == "svg":
-            path.write_text(self.source, encoding="utf-8")
-        else:
-            write_page(self.picture, path)
-        return path
-
-    def render(self, filename: str | Path | None = None, *, format: str | None = None) -> str:
-        """Write the drawing to `filename` (default: the title) plus the format's suffix; return the path.
-
-        As graphviz does.
-        """
-        base = str(filename or self.title)
-        suffix = f".{_checked_format(format or self.format)}"
-        return str(self.save(base if base.endswith(suffix) else base + suffix))
-
-    def _repr_svg_(self) -> str:
-        return self.source
-
-    def __repr__(self) -> str:
-        return f"<NetworkPlot '{self.title}': {len(self.picture.boxes)} boxes>"
+__all__ = ["plot_network"]
 
 
 def _warn_of_equal_names(nodes: Sequence[Node]) -> None:
@@ -103,30 +34,32 @@ def plot_network(
 ) -> NetworkPlot:
     """Draw a network, inputs on top.
 
-    Unlike MXNet's, it needs neither graphviz nor its `dot` program, and lays the graph out itself.
+    Unlike MXNet's, it needs neither graphviz nor its `dot` program, and lays the graph out itself. What it returns has
+    the methods of `graphviz.Digraph`.
 
     Parameters
     ----------
     symbol
         The network.
     title
-        Heading, and file name of `NetworkPlot.render`.
+        Heading, and file name of `NetworkPlot.render`: ``title.gv.pdf``.
     save_format
-        What `NetworkPlot.render` writes: 'svg', 'pdf' or 'png' (the last two with the extra ``viz``).
+        What `NetworkPlot.render` writes: 'svg', 'pdf' or 'png' (the last two with the extra ``viz``), or a format of
+        graphviz's.
     shape
         Shapes of the inputs, by name; with it edges are labelled with shapes, without the first (batch) axis.
     dtype
         Types of the inputs, by name; with it edges are labelled with types.
     node_attrs
         Attributes of the boxes, as in graphviz: 'fillcolor', 'color' (the border), 'fontcolor', and 'shape'
-        ('box', 'rect', 'oval', 'ellipse'). 'fixedsize' is always 'false': a box fits its text. Others warn.
+        ('box', 'rect', 'oval', 'ellipse'). A box always fits its text. Others have an effect where graphviz draws.
     hide_weights
         Leave out variables that look like parameters (`conv1_weight`, `bn_moving_mean`, ...).
 
     Returns
     -------
     NetworkPlot
-        With ``save(path)``, ``render(name)`` and ``source``.
+        With ``save(path)``, ``render(name)``, ``source`` (DOT) and ``svg``.
 
     Raises
     ------
@@ -140,26 +73,35 @@ def plot_network(
     >>> plot_network(net, shape={"data": (1, 784)})
     <NetworkPlot 'plot': 2 boxes>
     """
-    save_format = _checked_format(save_format)
-    looks = _looks(node_attrs or {})
     view = read_symbol(symbol, who="plot_network", shape=shape, dtype=dtype)
     _warn_of_equal_names(view.nodes)
+    plot = NetworkPlot(title, format=checked_format(save_format))
+    names = _different([node.name for node in view.nodes])
     shown = {
         i
         for i, node in enumerate(view.nodes)
         if not (hide_weights and node.is_variable and looks_like_parameter(node.name))
     }
-    # Boxes are keyed by the numbers of nodes, since names may repeat.
-    boxes = [looks.of(_box(i, view.nodes[i])) for i in sorted(shown)]
+    for i in sorted(shown):
+        plot.node(names[i], _attributes={**_attributes(view.nodes[i]), **(node_attrs or {})})
     # Only where it matters does a label have the number of the output.
     several = {entry.node for node in view.nodes for entry in node.inputs if entry.output}
-    edges = [
-        Edge(str(entry.node), str(i), edge_label(view, entry, several=entry.node in several))
-        for i in sorted(shown)
-        for entry in view.nodes[i].inputs
-        if entry.node in shown
-    ]
-    return NetworkPlot(compose(boxes, edges, heading=title), title=title, save_format=save_format)
+    for i in sorted(shown):
+        for entry in view.nodes[i].inputs:
+            if entry.node in shown:
+                label = edge_label(view, entry, several=entry.node in several)
+                plot.edge(names[entry.node], names[i], label or None)
+    return plot
+
+
+def _different(names: Sequence[str]) -> list[str]:
+    """Return the names, the later ones of equal ones with a number."""
+    seen: Counter[str] = Counter()
+    different = []
+    for name in names:
+        different.append(f"{name} ({seen[name] + 1})" if seen[name] else name)
+        seen[name] += 1
+    return different
 
 
 def edge_label(view: GraphView, entry: Entry, *, several: bool = False) -> str:
@@ -182,50 +124,26 @@ def edge_label(view: GraphView, entry: Entry, *, several: bool = False) -> str:
     return " ".join(filter(None, parts))
 
 
-def _checked_format(name: str) -> str:
-    if name not in FORMATS:
-        raise ValueError(f"plot_network: save_format must be one of 'svg', 'pdf', 'png'; got {name!r}")
-    return name
-
-
-class _Looks(NamedTuple):
-    """Attributes of all boxes that the caller sets; None: those of the box's kind."""
-
-    fill: str | None
-    border: str | None
-    text: str | None
-    oval: bool
-
-    def of(self, box: Box) -> Box:
-        """Return the box with these attributes."""
-        return dataclasses.replace(box, fill=self.fill, border=self.border, text=self.text, oval=self.oval)
-
-
-def _looks(node_attrs: Mapping[str, str]) -> _Looks:
-    """Translate graphviz's attributes; warn of those without effect."""
-    shape = node_attrs.get("shape", "box")
-    if shape not in ("box", "rect", "oval", "ellipse"):
-        raise ValueError(
-            f"plot_network: node_attrs['shape'] must be one of 'box', 'rect', 'oval', 'ellipse'; got {shape!r}"
-        )
-    # MXNet's examples set `fixedsize`; it is accepted without effect.
-    known = ["fillcolor", "color", "fontcolor", "shape", "fixedsize"]
-    unknown = sorted(set(node_attrs) - {*known})
-    if unknown:
-        message = f"plot_network: node_attrs {unknown} have no effect; known: {known}"
-        warn_user(message)
-    fill, border, text = (node_attrs.get(word) for word in known[:3])
-    return _Looks(fill, border, text, oval=shape in ("oval", "ellipse"))
-
-
-def _box(index: int, node: Node) -> Box:
+def _attributes(node: Node) -> dict[str, str]:
+    """Return the attributes that a node has in DOT."""
     if node.is_variable:
         kind = "parameter" if looks_like_parameter(node.name) else "input"
-        return Box(str(index), node.name, (), kind, note=node.name)
-    attributes = [f"{key} = {value}" for key, value in node.attrs.items()]
-    note = "\n".join([f"{node.name} ({node.op})", *attributes])
-    detail = describe(node)
-    return Box(str(index), node.op, (detail,) if detail else (), kind_of(node.op), note=note)
+        lines, note = [node.name], node.name
+    else:
+        kind = kind_of(node.op)
+        lines = [node.op, *filter(None, [describe(node)])]
+        note = "\n".join(
+            [f"{node.name} ({node.op})", *(f"{key} = {value}" for key, value in node.attrs.items())]
+        )
+    fill, border = style.KINDS[kind]
+    return {
+        "label": "\n".join(lines).replace("\\", r"\\"),
+        "tooltip": note.replace("\\", r"\\"),
+        "fillcolor": fill,
+        "color": border,
+        "shape": "oval" if kind == "input" else "box",
+        "style": "filled" if kind == "input" else "rounded,filled",
+    }
 
 
 def describe(node: Node) -> str:

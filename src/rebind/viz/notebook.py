@@ -28,7 +28,7 @@ def symbol_html(symbol: Symbol) -> str:
     """
     if not 0 < len(symbol.graph.nodes) <= LARGEST:
         return f"<pre>{html.escape(repr(symbol))}</pre>"
-    return plot_network(symbol).source
+    return plot_network(symbol).svg
 
 
 def module_html(module: BaseModule) -> str:
@@ -88,8 +88,3 @@ def _line(row: Row) -> str:
     count = "" if row.parameters is None else f"{row.parameters:,}"
     cells = (row.name, row.op, shape, count)
     return f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"
-
-
-# Drawing and tables are above symbols and modules in the layers, which therefore know neither.
-Symbol.draw = staticmethod(symbol_html)
-BaseModule.describe = staticmethod(module_html)

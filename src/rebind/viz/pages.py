@@ -63,7 +63,6 @@ def _box(axes: Axes, box: Box, picture: Picture) -> None:
 
     width, height = picture.sizes[box.key]
     x, y = picture.layout.centres[box.key]
-    fill, border = style.KINDS[box.kind]
     corners = f"round,pad=0,rounding_size={corner_radius(box, height)}"
     axes.add_patch(
         FancyBboxPatch(
@@ -71,8 +70,8 @@ def _box(axes: Axes, box: Box, picture: Picture) -> None:
             width,
             height,
             boxstyle=corners,
-            facecolor=box.fill or fill,
-            edgecolor=box.border or border,
+            facecolor=box.fill,
+            edgecolor=box.border,
             linewidth=1.2,
         )
     )

@@ -25,12 +25,10 @@ class Box:
         First line, in bold.
     lines
         Further lines.
-    kind
-        One of `style.KINDS`: its colours.
     note
         The tooltip; the key when empty.
     fill, border, text
-        Colours that replace those of the kind.
+        Colours; those of text are the theme's unless given.
     oval
         Whether the ends are fully round.
     """
@@ -38,10 +36,9 @@ class Box:
     key: str
     title: str
     lines: tuple[str, ...] = ()
-    kind: str = "other"
     note: str = ""
-    fill: str | None = None
-    border: str | None = None
+    fill: str = "#ffffff"
+    border: str = "#57606a"
     text: str | None = None
     oval: bool = False
 
@@ -126,15 +123,15 @@ def box_size(box: Box) -> tuple[float, float]:
 
 
 def corner_radius(box: Box, height: float) -> float:
-    """Return the radius of a box's corners; inputs and ovals have round ends.
+    """Return the radius of a box's corners; ovals have round ends.
 
     >>> (
-    ...     corner_radius(Box("x", "data", kind="input"), height=30),
+    ...     corner_radius(Box("x", "data", oval=True), height=30),
     ...     corner_radius(Box("f", "Flatten"), height=30),
     ... )
     (15.0, 7.0)
     """
-    return height / 2 if box.oval or box.kind == "input" else 7.0
+    return height / 2 if box.oval else 7.0
 
 
 def _bars(route: Sequence[Point]) -> list[tuple[Point, Point, Point, Point]]:

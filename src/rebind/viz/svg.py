@@ -71,7 +71,6 @@ def to_svg(picture: Picture) -> str:
 
 def _box(box: Box, centre: Point, size: tuple[float, float]) -> str:
     width, height = size
-    kind_fill, kind_border = style.KINDS[box.kind]
     left, top = centre.x - width / 2, centre.y - height / 2
     radius = corner_radius(box, height)
     # A style, since the sheet's rules for text win over an attribute.
@@ -80,7 +79,7 @@ def _box(box: Box, centre: Point, size: tuple[float, float]) -> str:
         f"<g><title>{escape(box.note or box.key)}</title>",
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" '
         f'rx="{radius:g}" '
-        f'fill="{escape(box.fill or kind_fill)}" stroke="{escape(box.border or kind_border)}" '
+        f'fill="{escape(box.fill)}" stroke="{escape(box.border)}" '
         f'stroke-width="1.3"/>',
     ]
     baseline = top + style.PADDING_Y + style.LINE_HEIGHT * 0.76
