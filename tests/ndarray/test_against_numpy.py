@@ -1,4 +1,4 @@
-"""Indexing and broadcasting are those of NumPy, for shapes and keys of any kind."""
+"""Broadcasting is that of NumPy, for shapes of any kind."""
 
 from __future__ import annotations
 
@@ -19,63 +19,6 @@ quickly = settings(deadline=None, max_examples=40)
 
 def filled(shape: tuple[int, ...]) -> np.ndarray:
     return np.arange(1, np.prod(shape) + 1, dtype="float32").reshape(shape)
-
-
-@st.composite
-def basic(draw: Any) -> tuple[np.ndarray, Any]:
-    """An array and a key of ints, slices, None and an ellipsis that fits it."""
-    shape = draw(SHAPES)
-    return filled(shape), draw(numbers.basic_indices(shape, allow_newaxis=True, max_dims=6))
-
-
-@st.composite
-def advanced(draw: Any) -> tuple[np.ndarray, Any]:
-    """An array and a key of arrays of indices that fits it, or a mask."""
-    shape = draw(SHAPES)
-    if draw(st.booleans()):
-        return filled(shape), draw(numbers.arrays(bool, shape))
-    indices = numbers.array_shapes(min_dims=1, max_dims=2, max_side=3)
-    return filled(shape), draw(numbers.integer_array_indices(shape, result_shape=indices))
-
-
-def as_found(value: np.ndarray) -> np.ndarray:
-    """Return what an NDArray makes of a result of NumPy: it has at least one axis."""
-    value = np.asarray(value)
-    return value if value.ndim else value.reshape(1)
-
-
-@quickly
-@given(st.one_of(basic(), advanced()))
-def test_reading(case: tuple[np.ndarray, Any]) -> None:
-    values, key = case
-    np.testing.assert_array_equal(mx.nd.array(values)[key].asnumpy(), as_found(values[key]))
-
-
-@quickly
-@given(basic(), st.booleans())
-def test_writing(case: tuple[np.ndarray, Any], scalar: bool) -> None:
-    values, key = case
-    array = mx.nd.array(values)
-    new: Any = -7.0 if scalar else -as_found(values[key])
-    array[key] = new if scalar else mx.nd.array(new)
-    values[key] = new if scalar or np.ndim(values[key]) else new[0]
-    np.testing.assert_array_equal(array.asnumpy(), values)
-
-
-@quickly
-@given(basic())
-def test_recorded_reading_has_the_gradient_of_its_elements(case: tuple[np.ndarray, Any]) -> None:
-    values, key = case
-    if not values[key].size:
-        return  # an array without elements leads nowhere
-    array = mx.nd.array(values)
-    array.attach_grad()
-    with mx.autograd.record():
-        total = (array[key] * 3).sum()
-    total.backward()
-    expected = np.zeros_like(values)
-    np.add.at(expected, key, 3)
-    np.testing.assert_array_equal(array.grad.asnumpy(), expected)
 
 
 FUNCTIONS = {

@@ -1,11 +1,14 @@
-"""Keys in brackets, from what users of MXNet write to what torch takes."""
+"""Keys in brackets, from what users of MXNet write to what torch takes.
+
+What is selected is what NumPy selects. `_selection` alone knows how: reading, writing and gradients follow from it.
+"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -21,7 +24,7 @@ __all__ = ["Bounds", "Key", "TorchKey", "bounds", "is_basic", "read", "slices", 
 TorchIndex: TypeAlias = "int | bool | slice | EllipsisType | Tensor | None"
 #: What torch takes between brackets.
 TorchKey: TypeAlias = "TorchIndex | tuple[TorchIndex, ...]"
-Index: TypeAlias = "TorchIndex | Sequence[int] | Sequence[bool] | np.ndarray | ArrayBase"
+Index: TypeAlias = "TorchIndex | np.bool_ | Sequence[int] | Sequence[bool] | np.ndarray | ArrayBase"
 #: What a user writes between brackets.
 Key: TypeAlias = "Index | tuple[Index, ...]"
 #: An int, or None, for each axis.
@@ -46,9 +49,11 @@ def _torch_index(index: Index, device: torch.device) -> TorchIndex:
     if index is None or index is Ellipsis or isinstance(index, (slice, bool)):
         return _plain_slice(index) if isinstance(index, slice) else index
     tensor = index.tensor if isinstance(index, ArrayBase) else None
-    if isinstance(index, (list, tuple, np.ndarray)):
+    if isinstance(index, (list, tuple, range, np.ndarray, np.bool_)):
         tensor = torch.as_tensor(np.asarray(index))
     if tensor is not None:
+        if not tensor.ndim:  # as in NumPy, a number by itself is no array
+            return bool(tensor) if tensor.dtype is torch.bool else int(tensor)
         # torch takes masks and int64; arrays of indices are float32 by default in MXNet.
         wanted = tensor.dtype if tensor.dtype in (torch.bool, torch.int64) else torch.int64
         return sent(tensor.detach(), device, wanted)
@@ -68,14 +73,17 @@ def _plain_slice(index: slice) -> slice:
 
 
 def is_basic(key: TorchKey) -> bool:
-    """Return whether a key holds no arrays: it then selects a regular block, which can share memory.
+    """Return whether a key holds no arrays or bools: it then selects a regular block, which can share memory.
 
     >>> is_basic((slice(0, 2), 1)), is_basic(torch.tensor([1, 0]))
     (True, False)
     """
     if not isinstance(key, tuple):
-        return not isinstance(key, Tensor)
-    return not any([isinstance(index, Tensor) for index in key])
+        return not isinstance(key, _ADVANCED)
+    return not any([isinstance(index, _ADVANCED) for index in key])
+
+
+_ADVANCED = (Tensor, bool)
 
 
 def slices(begin: Bounds, end: Bounds, step: Bounds | None = None) -> tuple[slice, ...]:
@@ -98,11 +106,7 @@ def bounds(
     >>> bounds((slice(None, None, -1), 2), (3, 4))
     ([2, 2], [None, 3], [-1, 1])
     """
-    indices = [index for index in (key if isinstance(key, tuple) else (key,)) if index is not None]
-    # ``...`` stands for as many full slices as there are axes without an index.
-    if Ellipsis in indices:
-        at = indices.index(Ellipsis)
-        indices[at : at + 1] = [slice(None)] * (len(shape) - len(indices) + 1)
+    indices = [index for index in _expanded(_as_tuple(key), len(shape)) if index is not None]
     found: list[tuple[int | None, int | None, int | None]] = []
     for index, size in zip(indices, shape, strict=False):
         if isinstance(index, slice):
@@ -117,8 +121,34 @@ def bounds(
     return list(begins), list(ends), list(steps)
 
 
+def _as_tuple(key: TorchKey) -> tuple[TorchIndex, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _expanded(indices: Sequence[TorchIndex], ndim: int) -> list[TorchIndex]:
+    """Return indices for all axes of an array: ``...`` stands for those that have none, at the end by default."""
+    ellipses = sum([index is Ellipsis for index in indices])
+    missing = ndim - sum(map(_axes_of, indices))
+    if missing < 0:
+        raise IndexError(f"too many indices for an array of {ndim} axes")
+    if ellipses > 1:
+        raise IndexError("an index can have a single ellipsis ('...')")
+    full = [slice(None)] * missing
+    found: list[TorchIndex] = []
+    for index in indices if ellipses else (*indices, Ellipsis):
+        found += full if index is Ellipsis else [index]
+    return found
+
+
+def _axes_of(index: TorchIndex) -> int:
+    """Return how many axes an index is for."""
+    if isinstance(index, Tensor):
+        return index.ndim if index.dtype is torch.bool else 1
+    return 0 if index is None or index is Ellipsis or isinstance(index, bool) else 1
+
+
 def read(tensor: Tensor, key: TorchKey) -> Tensor:
-    """Return ``tensor[key]``, a view where torch gives one; negative steps too, which torch lacks.
+    """Return ``tensor[key]`` as NumPy defines it, a view where torch gives one.
 
     Raises
     ------
@@ -130,14 +160,12 @@ def read(tensor: Tensor, key: TorchKey) -> Tensor:
     >>> read(torch.arange(4), slice(None, None, -1))
     tensor([3, 2, 1, 0])
     """
-    flips, key = _without_negative_steps(tensor, key)
     try:
-        if tensor.is_cuda:
-            _require_within(tensor, key)
-        selected = tensor[key]
+        if _is_forward(key):
+            return tensor[key]
+        return _selection(key, tensor.shape, tensor.device).read(tensor)
     except IndexError as error:
         raise _out_of_bounds(tensor, error) from None
-    return selected.flip(flips) if flips else selected
 
 
 def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
@@ -148,18 +176,15 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
     >>> values
     tensor([0., 2., 0., 1.])
     """
+    if not isinstance(value, Tensor):
+        value = number_in(tensor.dtype, value)
     try:
-        flips, forward = _without_negative_steps(tensor, key)
-        if tensor.is_cuda:
-            _require_within(tensor, forward)
-        if not isinstance(value, Tensor):
-            value = number_in(tensor.dtype, value)
-        if flips and isinstance(value, Tensor):
-            tensor[forward] = value.expand(tensor[forward].shape).flip(flips)
-        elif isinstance(key, slice) and key == _EVERYTHING:
+        if isinstance(key, slice) and key == _EVERYTHING:
             tensor[...] = value  # arrays without axes too
+        elif _is_forward(key):
+            tensor[key] = value
         else:
-            tensor[forward] = value
+            _selection(key, tensor.shape, tensor.device).write(tensor, value)
     except IndexError as error:
         raise _out_of_bounds(tensor, error) from None
     except (RuntimeError, ValueError) as error:
@@ -172,40 +197,161 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
 _EVERYTHING = slice(None)
 
 
-def _require_within(tensor: Tensor, key: TorchKey) -> None:
-    """Raise an IndexError where an array of indices has one outside of its axis.
+def _is_forward(key: TorchKey) -> bool:
+    """Return whether torch takes a key as NumPy does: ints, slices that run forward, None and one ``...``."""
+    if isinstance(key, tuple):
+        return all([_is_forward(index) for index in key]) and key.count(Ellipsis) < 2
+    if isinstance(key, slice):
+        return key.step is None or key.step > 0
+    return not isinstance(key, _ADVANCED)
 
-    On the CPU PyTorch does so. A GPU would stop, and with it all that this process has there.
 
-    >>> _require_within(torch.zeros(2, 3), (slice(None), torch.tensor([0, 3])))
+class _Selection(NamedTuple):
+    """What a key selects of arrays of one shape, in steps that torch has.
+
+    Attributes
+    ----------
+    view
+        A key of ints, forward slices and None. Axes that arrays index are whole in it.
+    order
+        The axes of that view, those that arrays index first.
+    arrays
+        The indices of these axes.
+    made
+        The number of axes that the arrays make.
+    place
+        The first of them in the result.
+    flips
+        The axes of the result that run backwards.
+    """
+
+    view: tuple[TorchIndex, ...]
+    order: tuple[int, ...]
+    arrays: tuple[Tensor, ...]
+    made: int
+    place: int
+    flips: tuple[int, ...]
+
+    def read(self, tensor: Tensor) -> Tensor:
+        """Return what is selected of a tensor."""
+        selected = tensor[self.view]
+        if self.arrays:
+            in_front, in_place = self._made_axes()
+            selected = selected.permute(self.order)[self.arrays].movedim(in_front, in_place)
+        return selected.flip(self.flips) if self.flips else selected
+
+    def write(self, tensor: Tensor, value: Tensor | float) -> None:
+        """Set what is selected of a tensor."""
+        if isinstance(value, Tensor):
+            value = self._with_all_axes(value)
+            value = value.flip(self.flips) if self.flips else value
+            in_front, in_place = self._made_axes()
+            value = value.movedim(in_place, in_front)
+        tensor[self.view].permute(self.order)[self.arrays or ...] = value
+
+    def _made_axes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the axes that arrays make as torch has them, in front, and in the result."""
+        return tuple(range(self.made)), tuple(range(self.place, self.place + self.made))
+
+    def _with_all_axes(self, value: Tensor) -> Tensor:
+        """Return a value with as many axes as what is selected: leading axes of size 1 are added or left out."""
+        surplus = value.ndim - (len(self.order) - len(self.arrays) + self.made)
+        if surplus > 0 and value.shape[:surplus].numel() == 1:
+            return value[(0,) * surplus]
+        return value[(None,) * -surplus] if surplus < 0 else value
+
+
+def _selection(key: TorchKey, shape: torch.Size, device: torch.device) -> _Selection:
+    """Return what a key selects of arrays of a shape, as NumPy defines it.
+
+    Beside an array, ints are arrays too, which broadcast with it. The axes that arrays make take the place of theirs
+    where these follow each other in the key, else they are in front.
+
+    >>> zero_and_one = torch.tensor([0, 1])
+    >>> found = _selection((0, slice(None), zero_and_one), torch.Size([2, 3, 4]), zero_and_one.device)
+    >>> found.order, found.arrays, found.place
+    ((0, 2, 1), (tensor([0]), tensor([0, 1])), 0)
+    """
+    indices = _as_tuple(key)
+    basic = is_basic(indices)
+    view: list[TorchIndex] = []
+    indexed: list[int] = []  # axes of the view, as `kept`
+    kept: list[int] = []
+    arrays: list[Tensor] = []
+    backwards: list[int] = []
+    place = axis = 0
+    for index in _expanded(indices, len(shape)):
+        if index is None or isinstance(index, slice):
+            if isinstance(index, slice) and index.step is not None and index.step < 0:
+                index = _forward(index, shape[axis])
+                backwards.append(len(kept))
+            kept.append(len(kept) + len(indexed))
+            view.append(index)
+        elif basic:
+            view.append(index)
+        else:
+            if not arrays and _follow_each_other(indices):
+                place = len(kept)
+            found = _arrays_of(index, axis, shape, device)
+            arrays += found
+            # A single bool indexes an axis that the view adds.
+            view += [None if isinstance(index, bool) else _EVERYTHING] * len(found)
+            indexed += range(len(kept) + len(indexed), len(kept) + len(indexed) + len(found))
+        axis += _axes_of(index)
+    made = max([each.ndim for each in arrays], default=0)
+    flips = tuple([n if n < place else n + made for n in backwards])
+    return _Selection(tuple(view), (*indexed, *kept), tuple(arrays), made, place, flips)
+
+
+def _forward(index: slice, size: int) -> slice:
+    """Return the slice that selects the same elements in forward order.
+
+    >>> _forward(slice(None, None, -2), 4)
+    slice(1, 4, 2)
+    """
+    chosen = range(*index.indices(size))[::-1]
+    return slice(chosen[0], chosen[-1] + 1, chosen.step) if chosen else slice(0, 0)
+
+
+def _follow_each_other(indices: Sequence[TorchIndex]) -> bool:
+    """Return whether nothing is between the arrays of a key, which ints count as here."""
+    places = [
+        n for n, index in enumerate(indices)
+        if index is not None and index is not Ellipsis and not isinstance(index, slice)
+    ]  # fmt: skip
+    return places[-1] - places[0] == len(places) - 1
+
+
+def _arrays_of(index: TorchIndex, axis: int, shape: torch.Size, device: torch.device) -> list[Tensor]:
+    """Return the arrays of indices that an int, a bool, a mask or an array beside others is, from an axis on."""
+    if isinstance(index, bool):
+        return [torch.zeros(int(index), dtype=torch.int64, device=device)]
+    if not isinstance(index, Tensor):
+        index = torch.tensor([index], device=device)
+    if index.dtype is not torch.bool:
+        _require_within(index, axis, shape[axis])
+        return [index]
+    if index.shape != shape[axis : axis + index.ndim]:
+        raise IndexError(
+            f"a mask must have the size of what it selects from, {tuple(shape[axis : axis + index.ndim])} from axis "
+            f"{axis} on; got {tuple(index.shape)}"
+        )
+    return list(index.nonzero(as_tuple=True))
+
+
+def _require_within(index: Tensor, axis: int, size: int) -> None:
+    """Raise an IndexError where an array of indices has one outside of its axis: a GPU would not recover from it.
+
+    >>> _require_within(torch.tensor([0, 3]), axis=1, size=3)
     Traceback (most recent call last):
         ...
-    IndexError: index 3 is out of bounds for dimension 1 with size 3
+    IndexError: index 3 is out of bounds for axis 1 with size 3
     """
-    indices = key if isinstance(key, tuple) else (key,)
-    axis = 0
-    for index in indices:
-        if index is Ellipsis:
-            axis = tensor.ndim - sum(map(_axes_of, indices))
-        elif isinstance(index, Tensor) and not _is_mask(index) and index.numel():
-            size = tensor.shape[axis]
-            least, most = torch.stack(torch.aminmax(index)).tolist()  # waits once
-            if least < -size or most >= size:
-                raise IndexError(
-                    f"index {most if most >= size else least} is out of bounds for dimension {axis} with size {size}"
-                )
-        axis += _axes_of(index)
-
-
-def _is_mask(index: Tensor) -> bool:
-    return index.dtype in (torch.bool, torch.uint8)
-
-
-def _axes_of(index: object) -> int:
-    """Return how many axes an index is for."""
-    if index is None or index is Ellipsis:
-        return 0
-    return index.ndim if isinstance(index, Tensor) and _is_mask(index) else 1
+    if index.numel():
+        least, most = torch.stack(torch.aminmax(index)).tolist()  # waits once
+        if least < -size or most >= size:
+            wrong = most if most >= size else least
+            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
 
 
 def _out_of_bounds(tensor: Tensor, error: IndexError) -> Exception:
@@ -216,32 +362,3 @@ def _out_of_bounds(tensor: Tensor, error: IndexError) -> Exception:
     if "shape mismatch" in text:
         return ShapeError(f"NDArray: {text}; the array has shape {tuple(tensor.shape)}")
     return BoundsError(f"NDArray: {text}; the array has shape {tuple(tensor.shape)}")
-
-
-def _without_negative_steps(tensor: Tensor, key: TorchKey) -> tuple[list[int], TorchKey]:
-    """Turn slices with negative steps into forward ones; return the axes of the result to flip, and the key."""
-    indices = key if isinstance(key, tuple) else (key,)
-    if not any([isinstance(index, slice) and index.step is not None and index.step < 0 for index in indices]):
-        return [], key
-    named = sum(index is not None and index is not Ellipsis for index in indices)
-    new, flips, axis, result_axis = [], [], 0, 0
-    for index in indices:
-        if index is Ellipsis:
-            # How many axes ``...`` stands for.
-            skipped = tensor.ndim - named
-            axis, result_axis = axis + skipped, result_axis + skipped
-        elif index is None:
-            result_axis += 1
-        elif isinstance(index, slice):
-            if index.step is not None and index.step < 0:
-                # The same elements in forward order; the result is flipped afterwards.
-                chosen = range(*index.indices(tensor.shape[axis]))
-                low, high = (chosen[-1], chosen[0] + 1) if len(chosen) else (0, 0)
-                index = slice(low, high, -index.step)
-                flips.append(result_axis)
-            axis, result_axis = axis + 1, result_axis + 1
-        else:
-            # An int takes its axis away from the result.
-            axis += 1
-        new.append(index)
-    return flips, tuple(new)

@@ -57,7 +57,7 @@ class Selections(ArrayBase):
         if selected.ndim == 0 and not mode.numpy_shapes:
             selected = selected.reshape(1)
         if not indexing.is_basic(where):
-            result = self._new(selected)
+            result = self._new(selected.contiguous())
             if mode.recording:
                 result.history = opaque_step(
                     "indexing with arrays (take and gather_nd are operators)", [self]
