@@ -3,7 +3,7 @@
 Run with the Python of an environment that has MXNet 1.9.1::
 
     python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [unrolled] [updates]
-                                    [optimizers] [feedforward] [inventory] [names]
+                                    [optimizers] [feedforward] [inventory] [names] [auxiliary_states]
     python -m tests.parity.generate --check DIR
 
 Without names, everything is made. ``--check`` reads the files that rebind wrote into ``DIR`` (with
@@ -16,6 +16,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from .generate_auxiliary_states import generate_auxiliary_states
 from .generate_control_flow import generate_control_flow
 from .generate_feedforward import generate_feedforward
 from .generate_files import check, generate_files
@@ -37,6 +38,7 @@ PARTS = {
     "quantized": generate_quantized,
     "fused": generate_fused,
     "control_flow": generate_control_flow,
+    "auxiliary_states": generate_auxiliary_states,
     "unrolled": generate_unrolled,
     "updates": generate_updates,
     "optimizers": generate_optimizers,

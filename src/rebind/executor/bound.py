@@ -31,6 +31,7 @@ from ..ops.storage_types import DENSE
 from ..shapes import Shape
 from .arguments import GradReq
 from .backward import apart
+from .reach import states_of_backward
 from .slot import Slot
 from .staying import are_large, staying_gradients
 
@@ -67,6 +68,8 @@ class BoundArrays:
         Whether the gradients take much memory together.
     aux
         The auxiliary states by name.
+    updated_states
+        Those of them that a training step updates, in the same order; None for the others.
     """
 
     def __init__(
@@ -243,6 +246,9 @@ class BoundArrays:
             for slot in self.slots.values()
             if slot.grad is None and slot.bound_grad is not None and slot.request == "write"
         ]
+        wanted = {name for name, slot in self.slots.items() if slot.grad is not None}
+        reached = states_of_backward(self.graph, wanted) if self.aux else ()
+        self.updated_states = [state if name in reached else None for name, state in self.aux.items()]
         self.has_large_gradients = are_large(self.wanted)
         self.decide_what_stays(results=0)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import torch
+from torch import Tensor
 
 from .. import generators
 from ..errors import ArgumentError
@@ -15,9 +16,11 @@ from ..graph import Graph, Target
 from ..graph.control_flow import counted_constants
 from ..ndarray import NDArray
 from ..ndarray.base import wrap_tensor
+from ..ndarray.compute import write_in_backward
 from ..ndarray.history import Step
 from ..ndarray.mode import mode
 from .control_flow import Body
+from .reach import states_of_backward
 from .writer import body_code
 
 __all__ = ["CachedOp"]
@@ -84,8 +87,7 @@ class CachedOp:
             values, new_states = self._body()(
                 generators.generator(device), *(array.source() for array in args)
             )
-        for number, value in new_states.items():
-            args[number].write_unrecorded(value)
+        self._write_in_backward(args, values, new_states)
         if mode.training:
             for position, constant in self._constants.items():
                 array = args[position]
@@ -96,14 +98,29 @@ class CachedOp:
             wrap_tensor(value.clone() if id(value) in given else value, device) for value in values
         ]
         if mode.recording:
+            depends = any(array.source().requires_grad for array in args)
             for i, array in enumerate(made):
-                array.history = (Step(opaque="a CachedOp"), i)
+                array.history = (Step(opaque="a CachedOp", depends=depends), i)
         return _written(made, out) if out is not None else made[0] if len(made) == 1 else made
 
     @property
     def handle(self) -> ctypes.c_void_p:
         """A number that tells this object from others while it lives; there is no C library to hand it to."""
         return ctypes.c_void_p(id(self))
+
+    def _write_in_backward(
+        self, args: Sequence[NDArray], values: Sequence[Tensor], new_states: Mapping[int, Tensor]
+    ) -> None:
+        """Have backward write the new auxiliary states of the operators that it runs through."""
+        variables = self._graph.variables
+        wanted = {
+            node.name for node, array in zip(variables, args, strict=True) if array.source().requires_grad
+        }
+        reached = states_of_backward(self._graph, wanted) if new_states and wanted else ()
+        write_in_backward(
+            values,
+            [(args[i], value) for i, value in new_states.items() if variables[i].name in reached],
+        )
 
     def _body(self) -> Body:
         """Return the code for today's mode; written at the first call."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..graph import Entry, Graph, Node
 
-__all__ = ["blocks", "gradient_receivers", "head_gradient_reaches"]
+__all__ = ["blocks", "gradient_receivers", "head_gradient_reaches", "states_of_backward"]
 
 
 def head_gradient_reaches(graph: Graph, arguments: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
@@ -49,6 +49,44 @@ def gradient_receivers(graph: Graph) -> set[Node]:
     for node in reversed(graph.nodes):  # what uses a node comes before it
         if node in found and node.operator is not None and not blocks(node):
             found.update(entry.node for entry in node.inputs)
+    return found
+
+
+def states_of_backward(graph: Graph, wanted: Collection[str]) -> set[str]:
+    """Return the auxiliary states of the operators whose backward runs where these arguments get gradients.
+
+    Only those are updated by a training step: a `BatchNorm` before the first trained layer, or of which nothing but a
+    blocked gradient would be asked, leaves its moving statistics, as a frozen backbone needs it.
+
+    Parameters
+    ----------
+    graph
+        The network.
+    wanted
+        The names of the arguments that get gradients.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.BatchNorm(mx.sym.var("x"), name="bn"), num_hidden=1, name="fc")
+    >>> [sorted(states_of_backward(net.graph, {name})) for name in ("bn_beta", "fc_weight")]
+    [['bn_moving_mean', 'bn_moving_var'], []]
+    """
+    auxiliary = set(graph.auxiliary)
+    passing = {node for node in graph.arguments if node.name in wanted}
+    found: set[str] = set()
+    for node in graph.nodes:  # what a node uses comes before it
+        if node.operator is None:
+            continue
+        kernels = node.operator.kernels
+        asked = [
+            name for name, entry in zip(node.input_names, node.inputs, strict=False) if entry.node in passing
+        ]
+        if asked:
+            found.update(entry.node.name for entry in node.inputs if entry.node in auxiliary)
+        # The gradient of what is before a loss or a block does not follow from what is behind it.
+        if not kernels.no_gradient.issuperset(asked) and kernels.needs_head_gradient(node.params):
+            passing.add(node)
     return found
 
 

@@ -48,8 +48,8 @@ class WholeRuns(Inspection):
         return self._kept.values(preparation, storages, not self._arrays.wanted)
 
     def _move_statistics(self, last: Pass) -> None:
-        """Write the auxiliary states that a pass has computed."""
-        moved = zip(self._arrays.aux.values(), last.new_aux, strict=True)
+        """Write the auxiliary states that a pass has computed, of operators whose backward runs."""
+        moved = zip(self._arrays.updated_states, last.new_aux, strict=True)
         pairs = [(state, value) for state, value in moved if value is not None and state is not None]
         if not pairs:
             return

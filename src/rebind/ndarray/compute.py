@@ -5,7 +5,7 @@ Arrays that are not dense leave it at one check, to a kernel for their storage t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -20,10 +20,12 @@ from ..params import Params
 from ..precision import Rules, active_rules
 from .base import ArrayBase
 from .mode import mode
+from .storage import Storage
 from .whole_numbers import Results, compute_exactly
 
 __all__ = [
     "compute", "device_of", "raise_explained", "take_states", "unaliased", "unaliased_single", "with_modes",
+    "write_in_backward",
 ]  # fmt: skip
 
 
@@ -120,17 +122,42 @@ def raise_explained(error: Exception, op: Operator, tensors: Sequence[Tensor | N
 def take_states(
     op: Operator, p: Params, arrays: Sequence[ArrayBase | None], result: tuple[Tensor, ...]
 ) -> tuple[Tensor, ...]:
-    """Write the new auxiliary states of a result into theirs; return what is before them, the outputs.
-
-    Functions of operators write nothing in place.
-    """
+    """Have backward write the new auxiliary states of a result into theirs; return the outputs before them."""
     count = len(op.returned_aux)
-    for place in range(-count, 0):
-        if (value := result[place]) is not None and (array := arrays[place]) is not None:
-            array.write_unrecorded(value)
+    write_in_backward(result[:-count], zip(arrays[-count:], result[-count:], strict=True))
     if mode.training and op.kernels.constants is not None:
         _fill_constants(op.kernels.constants(p), op, arrays)
     return result[:-count]
+
+
+def write_in_backward(
+    outputs: Sequence[Tensor], states: Iterable[tuple[ArrayBase | None, Tensor | None]]
+) -> None:
+    """Write new auxiliary states into their arrays when backward comes through `outputs`; never, if it does not.
+
+    So MXNet does: what is not trained, as a frozen backbone, leaves its moving averages.
+
+    >>> import rebind as mx
+    >>> x, mean = torch.ones(2, requires_grad=True), mx.nd.zeros((2,))
+    >>> y = x * 2
+    >>> write_in_backward([y], [(mean, torch.ones(2))])
+    >>> before = mean.asnumpy().tolist()
+    >>> y.sum().backward()
+    >>> before, mean.asnumpy().tolist()
+    ([0.0, 0.0], [1.0, 1.0])
+    """
+    steps = [output.grad_fn for output in outputs if output.grad_fn is not None]
+    pairs = [(state, value.detach()) for state, value in states if state is not None and value is not None]
+    if not (steps and pairs):
+        return
+
+    def write(_: object) -> None:
+        while pairs:  # once: several outputs have one step
+            state, value = pairs.pop()
+            state.write_unrecorded(value)
+
+    for step in steps:
+        step.register_prehook(write)
 
 
 def _fill_constants(constants: Mapping[str, float], op: Operator, arrays: Sequence[ArrayBase | None]) -> None:
@@ -179,9 +206,22 @@ def _compute_non_dense(
     return results, device
 
 
+class _DenseCopy(ArrayBase):
+    """A dense array with the content of another one, which is written with it where backward writes states."""
+
+    __slots__ = ("_original",)
+
+    def __init__(self, original: ArrayBase) -> None:
+        super().__init__(original.recorded_tensor, original.device)
+        self._original = original
+
+    def write_unrecorded(self, value: Tensor | Storage) -> None:
+        super().write_unrecorded(value)
+        self._original.write_unrecorded(value)
+
+
 def _dense(array: ArrayBase) -> ArrayBase:
-    """Return a dense array with the content of another one; itself if it is dense."""
-    return array if array.storage.tensor is not None else ArrayBase(array.recorded_tensor, array.device)
+    return array if array.storage.tensor is not None else _DenseCopy(array)
 
 
 def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | None]) -> list[Tensor | None]:

@@ -355,7 +355,7 @@ def add_n(*args: Tensor) -> Tensor:
     return functools.reduce(torch.add, args)
 
 
-@operator("where", types={"condition": "any"})
+@operator("where", types={"condition": "any"}, no_gradient=("condition",))
 def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Elements of `x` where `condition` is not 0, of `y` elsewhere.
 
@@ -403,7 +403,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"x": outputs[0], "y": outputs[0]}
 
 
-@operator("_identity_with_attr_like_rhs", same_shape=True)
+@operator("_identity_with_attr_like_rhs", same_shape=True, no_gradient=("rhs",))
 def identity_with_attr_like_rhs(lhs: Tensor, rhs: Tensor) -> Tensor:
     """`lhs` as it is; only inference sees `rhs`, whose shape and type are those of `lhs`.
 

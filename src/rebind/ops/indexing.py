@@ -71,7 +71,12 @@ def _slices(a: Tensor, axis: int, where: Tensor, mode: str) -> Tensor:
         ) from None
 
 
-@operator("pick", "choose_element_0index", types={"data": "T", "index": "any", "output": "T"})
+@operator(
+    "pick",
+    "choose_element_0index",
+    types={"data": "T", "index": "any", "output": "T"},
+    no_gradient=("index",),
+)
 def pick(
     data: Tensor,
     index: Tensor,
@@ -205,7 +210,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {"indices": shapes["a"][:1]} if shapes["a"] else {}
 
 
-@operator("gather_nd", types={"data": "T", "indices": "any", "output": "T"})
+@operator("gather_nd", types={"data": "T", "indices": "any", "output": "T"}, no_gradient=("indices",))
 def gather_nd(data: Tensor, indices: Tensor) -> Tensor:
     """Elements or slices of `data` at coordinates, which are in the first axis of `indices`.
 
@@ -240,7 +245,7 @@ def _coordinates(indices: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
     return indices.to(dtype=torch.int64).unbind(0)
 
 
-@operator("scatter_nd", types={"data": "T", "indices": "any", "output": "T"})
+@operator("scatter_nd", types={"data": "T", "indices": "any", "output": "T"}, no_gradient=("indices",))
 def scatter_nd(data: Tensor, indices: Tensor, *, shape: tuple[Annotated[int, AtLeast(0)], ...]) -> Tensor:
     """Zeros of `shape` with elements or slices of `data` at coordinates; undoes `gather_nd`.
 

@@ -54,7 +54,7 @@ def broadcast_axis(data: Tensor, *, axis: tuple[int, ...] = (), size: tuple[int,
     return data.expand(*target)
 
 
-@operator("broadcast_like", types={"lhs": "T", "rhs": "any", "output": "T"})
+@operator("broadcast_like", types={"lhs": "T", "rhs": "any", "output": "T"}, no_gradient=("rhs",))
 def broadcast_like(
     lhs: Tensor,
     rhs: Tensor,

@@ -243,7 +243,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     return {"data": _complete(data, out)}
 
 
-@operator("reshape_like", types={"lhs": "T", "rhs": "any", "output": "T"})
+@operator("reshape_like", types={"lhs": "T", "rhs": "any", "output": "T"}, no_gradient=("rhs",))
 def reshape_like(
     lhs: Tensor,
     rhs: Tensor,

@@ -50,6 +50,7 @@ def operator(
     types: TypeSlots | Callable[[Params], TypeSlots] | None = None,
     same_shape: bool = False,
     head_gradient: bool | Callable[[Params], bool] = True,
+    no_gradient: Sequence[str] = (),
     inits: Mapping[str, str] | None = None,
     counted: int | Callable[[Params], int] | None = None,
     owns_output: bool = False,
@@ -82,6 +83,8 @@ def operator(
         Whether all inputs and the first output have one shape.
     head_gradient
         Whether `backward` needs the gradients of the outputs.
+    no_gradient
+        Inputs that are only looked at: their gradients are zeros, whatever those of the outputs.
     inits
         Initializers of variables that are made for inputs.
     owns_output, writes_aux, constants, draws
@@ -117,6 +120,7 @@ def operator(
             Kernels(
                 function,
                 head_gradient=head_gradient,
+                no_gradient=frozenset(no_gradient),
                 constants=constants,
                 owns_output=owns_output,
                 writes_aux=writes_aux,

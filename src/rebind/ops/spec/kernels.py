@@ -69,6 +69,8 @@ class Kernels:
         A declared gradient, where it is not the derivative of the function.
     head_gradient
         Whether `backward` needs the gradients of the outputs; a loss does not.
+    no_gradient
+        Inputs that are only looked at, such as indices: their gradients are zeros, whatever those of the outputs.
     derivatives
         By the name of an input, what autograd computes as its gradient, for code that runs without autograd.
     in_place
@@ -110,6 +112,7 @@ class Kernels:
     function: Function
     gradient: GradientRule | None = None
     head_gradient: bool | Callable[[Params], bool] = True
+    no_gradient: frozenset[str] = frozenset()
     derivatives: Mapping[str, Derivative] = field(default_factory=dict)
     constants: Callable[[Params], Mapping[str, float]] | None = None
     in_place: Mapping[str, InPlace] = field(default_factory=dict)
