@@ -69,8 +69,8 @@ def is_ours(instance: object, method: str) -> bool:
     >>> is_ours(mx.mod.Module(mx.sym.var("data") * 2, label_names=None), "update")
     True
     """
-    # As `is_of_rebind`, without a call: it is asked in every batch.
-    return str(getattr(type(instance), method).__module__).startswith(_OURS)
+    # Of the object, on which a program may have replaced it. What has no module, such as a partial, is the user's.
+    return str(getattr(getattr(instance, method), "__module__", "")).startswith(_OURS)
 
 
 def is_of_rebind(defined: object) -> bool:

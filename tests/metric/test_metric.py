@@ -392,7 +392,7 @@ def test_a_third_class_is_refused_when_the_figure_is_read(average):
     made.update([LABEL], [PROBABILITY])
     third = ((LABEL != 0) & (LABEL != 3)).sum()
     with pytest.raises(
-        ArgumentError, match=rf"f1: labels must be of two classes.*got {third} of a third.*PCC"
+        ParameterError, match=rf"f1: labels must be of two classes.*got {third} of a third.*PCC"
     ):
         made.get()
 

@@ -24,6 +24,8 @@ from rebind.symbol.symbol import compose
 
 from .classifier import batches, fit, network
 
+FROM_ONE = (1, 2, 3, 1, 2, 3, 1, 2)
+
 BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
     "EarlyStopping after a batch": (
         lambda mod: fit(mod, batch_end_callback=mx.callback.EarlyStopping()),
@@ -126,12 +128,6 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         MissingFileError,
         "fit: checkpoint: the folder 'none' of 'none/net' must exist",
     ),
-    "labels that count from 1": (
-        lambda mod: fit(mod, batches(labels=(1, 2, 3, 1, 2, 3, 1, 2))),
-        ParameterError,
-        "fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 2 of 'softmax_label' (2 of 8 labels are "
-        "outside). Do they count from 1",
-    ),
     "no loss layer": (
         lambda mod: fit(unlabelled(network(loss=False)), batches(labels=None), eval_metric="loss"),
         StateError,
@@ -161,11 +157,6 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         StateError,
         "got 'fc1_output', which is no loss",
     ),
-    "labels of SVMOutput": (
-        lambda mod: fit(reading(lambda x, y: mx.sym.SVMOutput(x, y, name="svm")), batches(labels=FROM_ONE)),
-        ParameterError,
-        "fit: labels of 'svm' must be classes from 0 to 2; got 3 at index 2",
-    ),
     "labels of softmax_cross_entropy": (
         lambda mod: fit(
             reading(lambda x, y: mx.sym.MakeLoss(mx.sym.softmax_cross_entropy(x, y, name="ce"))),
@@ -174,14 +165,6 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         ),
         ParameterError,
         "fit: labels of 'ce' must be classes from 0 to 2; got 3 at index 2",
-    ),
-    "labels of SoftmaxOutput in another shape": (
-        lambda mod: fit(
-            reading(lambda x, y: mx.sym.SoftmaxOutput(x, mx.sym.Reshape(y, shape=(-1,)), name="softmax")),
-            batches(labels=np.array(FROM_ONE)[:, None]),
-        ),
-        ParameterError,
-        "fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 2 of 'softmax_label'",
     ),
     "labels of CTCLoss": (
         lambda mod: fit(ctc(), sequences([[1, 2], [2, 3], [1, 0], [0, 9]]), eval_metric="loss"),
@@ -206,14 +189,14 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         ParameterError,
         "fit: labels of eval_metric 'cross-entropy' must be classes from 0 to 2; got 3 at index 2",
     ),
-    "negative labels of the cross-entropy metric": (
+    "labels of the cross-entropy metric that no end reaches": (
         lambda mod: fit(
             reading(lambda x, y: mx.sym.LogisticRegressionOutput(x, mx.sym.one_hot(y, depth=3))),
-            batches(labels=(0, 1, -1, 0, 1, 2, 0, 1)),
+            batches(labels=(0, 1, -1, 0, -4, 2, 0, 1)),
             eval_metric="nll_loss",
         ),
         ParameterError,
-        "got -1 at index 2 of 'softmax_label' (1 of 8 labels are outside). A negative label is no class.",
+        "got -4 at index 4 of 'softmax_label' (1 of 8 labels are outside). A negative label is no class.",
     ),
     "no labels for the default metric": (
         lambda mod: fit(unlabelled(mx.sym.BlockGrad(network(loss=False))), batches(labels=None)),
@@ -234,9 +217,6 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         "Module(..., label_names=['sm_label'])",
     ),
 }
-
-
-FROM_ONE = (1, 2, 3, 1, 2, 3, 1, 2)
 
 
 def unlabelled(symbol: Any) -> Any:
@@ -341,7 +321,34 @@ WARNED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "negative labels": (
         lambda: fit(data=batches(labels=(0, 1, -1, 0, 1, 2, 0, 1))),
-        "got -1 at index 2 of 'softmax_label' (1 of 8 labels are outside). If negative labels are to be ignored",
+        "got -1 at index 2 of 'softmax_label' (1 of 8 labels are outside). They count as no class: all scores of their "
+        "samples are lowered. If they are to be ignored, give use_ignore=True and ignore_label.",
+    ),
+    "labels that count from 1": (
+        lambda: fit(data=batches(labels=FROM_ONE)),
+        "fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 2 of 'softmax_label' (2 of 8 labels are "
+        "outside). They count as no class: all scores of their samples are lowered. If they are to be ignored, give "
+        "use_ignore=True and ignore_label. Do they count from 1, or has the layer before it too few outputs?",
+    ),
+    "labels of SVMOutput": (
+        lambda: fit(reading(lambda x, y: mx.sym.SVMOutput(x, y, name="svm")), batches(labels=FROM_ONE)),
+        "fit: labels of 'svm' must be classes from 0 to 2; got 3 at index 2",
+    ),
+    "labels of SoftmaxOutput in another shape": (
+        lambda: fit(
+            reading(lambda x, y: mx.sym.SoftmaxOutput(x, mx.sym.Reshape(y, shape=(-1,)), name="softmax")),
+            batches(labels=np.array(FROM_ONE)[:, None]),
+        ),
+        "fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 2 of 'softmax_label'",
+    ),
+    "negative labels of the cross-entropy metric": (
+        lambda: fit(
+            reading(lambda x, y: mx.sym.LogisticRegressionOutput(x, mx.sym.one_hot(y, depth=3))),
+            batches(labels=(0, 1, -1, 0, 1, 2, 0, 1)),
+            eval_metric="nll_loss",
+        ),
+        "nll-loss: labels must be classes from 0 to 2, since there are predictions for 3; got -1 at sample 2 of the "
+        "batch (1 of 4 labels are outside). Negative ones count from the end, as in MXNet: -1 is the last class.",
     ),
     "negative labels of SVMOutput": (
         lambda: fit(
@@ -406,6 +413,29 @@ def test_a_second_fit_is_silent() -> None:
     fit(fit())  # warnings are errors here
 
 
+def replaced(name: str, function: Callable[..., object], **settings: Any) -> None:
+    """Train a module whose step is replaced on the object, and look whether it was called."""
+    module = mx.mod.Module(
+        network(loss=name == "update"), label_names=None if name != "update" else ["softmax_label"]
+    )
+    calls = []
+
+    def step(*args: Any, **kwargs: Any) -> object:
+        calls.append(name)
+        return function(module, *args, **kwargs)
+
+    setattr(module, name, step)
+    fit(module, **settings)
+    assert len(calls) == 2, calls
+
+
+def head_gradients(module: Any, batch: Any = None) -> None:
+    """Compute gradients of outputs that are no losses."""
+    if batch is not None:
+        module.forward(batch, is_train=True)
+    mx.mod.Module.backward(module, [mx.nd.ones((4, 3))])
+
+
 ACCEPTED: dict[str, Callable[[], object]] = {
     "labels that are ignored": lambda: fit(
         reading(lambda x, y: mx.sym.SoftmaxOutput(x, y, use_ignore=True, ignore_label=-1)),
@@ -431,10 +461,35 @@ ACCEPTED: dict[str, Callable[[], object]] = {
         batches(labels=None),
         eval_metric="loss",
     ),
+    "backward replaced on the object": lambda: replaced(
+        "backward", head_gradients, data=batches(labels=None), eval_metric="loss"
+    ),
+    "forward_backward replaced on the object": lambda: replaced(
+        "forward_backward", head_gradients, data=batches(labels=None), eval_metric="loss"
+    ),
+    "update replaced on the object": lambda: replaced("update", lambda module: mx.mod.Module.update(module)),
+    "update_metric replaced on the object": lambda: measured_by_a_program(),
+    "a metric that reads outputs by itself": lambda: fit(
+        mx.mod.Module(mx.sym.MakeLoss(network(loss=False)), label_names=None),
+        batches(labels=None),
+        eval_metric=OwnUpdateDict("own"),
+    ),
     "head gradients in a module of one's own": lambda: fit(
         GivesHeadGradients(network(loss=False), label_names=None), batches(labels=None), eval_metric="loss"
     ),
 }
+
+
+class OwnUpdateDict(mx.metric.EvalMetric):
+    def update_dict(self, label: Any, pred: Any) -> None:
+        assert not label and len(pred) == 1
+
+
+def measured_by_a_program() -> None:
+    module, seen = mx.mod.Module(mx.sym.MakeLoss(network(loss=False)), label_names=None), []
+    module.update_metric = lambda metric, labels, pre_sliced=False: seen.append(labels)  # type: ignore[method-assign]
+    fit(module, batches(labels=None))
+    assert len(seen) == 2
 
 
 def one_output() -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray.sending import sent
 from .arrays import Arrays, as_pairs, as_tensor, together
 from .base import metrics
@@ -106,12 +106,12 @@ class _OfTwoClasses(AveragedMetric):
                 self._add(torch.stack((self.score(total), total[4].double())), 1)
 
     def value(self, total: Tensor | float, count: float) -> float:
-        """Return the score; ArgumentError where labels are of a third class."""
+        """Return the score; ParameterError where labels are of a third class."""
         if not count:
             return float("nan")
         assert isinstance(total, Tensor)  # something was added
         if int(total[-1]):
-            raise ArgumentError(
+            raise ParameterError(  # a ValueError, as in MXNet
                 f"{self.name}: labels must be of two classes, of which 1 is the positive one; got {int(total[-1])} of "
                 "a third class. For more classes use mx.metric.PCC()."
             )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from ..checks import check_numbers
+from ..checks import check_numbers, warn_user
 from ..errors import ParameterError, ShapeError
 from .arrays import Count, same_length
 from .base import metrics
@@ -19,8 +19,12 @@ __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
 _MIN_PROBABILITY = 1e-10  # as in MXNet: no sample of a perplexity adds more than log(1e10)
 
 
-def negative_log_likelihood(label: Tensor, pred: Tensor, *, eps: float, who: str) -> tuple[Tensor, int]:
+def negative_log_likelihood(
+    label: Tensor, pred: Tensor, *, eps: float, who: str, warn: Callable[[str], object] = warn_user
+) -> tuple[Tensor, int]:
     """Sum of ``-log(p + eps)`` over the probabilities `p` of the labels, number of samples.
+
+    As in MXNet, -1 is the last class; `warn` is given a sentence about that.
 
     >>> negative_log_likelihood(torch.tensor([0]), torch.tensor([[1.0, 0.0]]), eps=0, who="ce")
     (tensor(-0., dtype=torch.float64), 1)
@@ -28,25 +32,30 @@ def negative_log_likelihood(label: Tensor, pred: Tensor, *, eps: float, who: str
     same_length(label, pred, who)
     # (N, 1, ..., 1), to pick from axis 1, the classes.
     wanted = label.reshape(-1, 1, *[1] * (pred.ndim - 2)).long()
+    if not pred.is_cpu:  # where a kernel does not report an error, but ends the process
+        wanted = torch.where(wanted < 0, wanted + pred.shape[1], wanted)
     try:
         likely = pred.gather(1, wanted)
     except (RuntimeError, IndexError):
-        _check_classes(label, pred.shape[1], who)
-        raise
+        _check_classes(label, pred.shape[1], who, warn)
+        likely = pred.gather(1, wanted % pred.shape[1])
     # In float64: an epoch adds up millions of small terms.
     return -(likely + eps).log().sum(dtype=torch.float64), label.numel()
 
 
-def _check_classes(label: Tensor, classes: int, who: str) -> None:
-    """Raise an error that names the first label that is none of the classes."""
-    flat = label.reshape(-1)
-    outside = ((flat < 0) | (flat >= classes)).nonzero()
-    if len(outside):
-        first = int(outside[0])
-        raise ParameterError(
-            f"{who}: labels must be classes from 0 to {classes - 1}, since there are predictions for {classes}; got "
-            f"{flat[first].item():g} at sample {first} of the batch ({len(outside)} of {len(flat)} labels are outside)"
-        )
+def _check_classes(label: Tensor, classes: int, who: str, warn: Callable[[str], object]) -> None:
+    """Raise an error that names the first label that is none of the classes; warn of one that counts from the end."""
+    flat = label.reshape(-1).long()
+    for outside in ((flat < -classes) | (flat >= classes), flat < 0):
+        if found := outside.nonzero().reshape(-1).tolist():
+            text = (
+                f"{who}: labels must be classes from 0 to {classes - 1}, since there are predictions for {classes}; "
+                f"got {flat[found[0]].item()} at sample {found[0]} of the batch ({len(found)} of {len(flat)} labels "
+                "are outside)"
+            )
+            if int(flat[found[0]]) not in range(-classes, classes):
+                raise ParameterError(text)
+            warn(f"{text}. Negative ones count from the end, as in MXNet: -1 is the last class.")
 
 
 def log_perplexity(
@@ -112,6 +121,7 @@ class CrossEntropy(EvalMetric[Tensor]):
     """
 
     eps: float
+    _has_warned = False
 
     __init__ = _constructor("cross-entropy")
 
@@ -122,7 +132,12 @@ class CrossEntropy(EvalMetric[Tensor]):
         >>> CrossEntropy().measure(torch.tensor([1]), torch.tensor([[0.75, 0.25]]))
         (tensor(1.3863, dtype=torch.float64), 1)
         """
-        return negative_log_likelihood(label, pred, eps=self.eps, who=self.name)
+        return negative_log_likelihood(label, pred, eps=self.eps, who=self.name, warn=self._warn_once)
+
+    def _warn_once(self, text: str) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            warn_user(text)
 
 
 @metrics.register("nll_loss", "NegativeLogLikelihood", "nll-loss")

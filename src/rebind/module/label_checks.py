@@ -1,9 +1,8 @@
 """What `fit` checks of labels before the first batch: that they are classes of the losses and metrics that read them.
 
-A label that is no class does not stop MXNet: `SoftmaxOutput` and `SVMOutput` then lower the scores of all classes, and
-`CTCLoss` reads foreign memory. One at or above the number of classes can only be a mistake, and is an error. So is a
-negative one where it is read as a class (`CTCLoss`, the cross-entropy metric); elsewhere programs mark padding with it,
-and go on with a warning.
+A label that is no class does not stop MXNet. `SoftmaxOutput` and `SVMOutput` then lower the scores of all classes, and
+programs mark padding with such labels: a warning. It is an error where MXNet reads foreign memory (`CTCLoss`, labels
+above the classes of `softmax_cross_entropy`) or fails itself (the cross-entropy metric).
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ def check_classes(module: Steps, metric: EvalMetric, labels: Sequence[NDArray]) 
     """Check that labels are classes of the losses in the network that read them, and of the metric.
 
     >>> import rebind as mx
-    >>> net = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
-    >>> module = mx.mod.Module(net)
+    >>> loss = mx.sym.softmax_cross_entropy(mx.sym.var("data"), mx.sym.var("softmax_label"), name="ce")
+    >>> module = mx.mod.Module(mx.sym.MakeLoss(loss))
     >>> module.bind([("data", (2, 3))], [("softmax_label", (2,))])
-    >>> check_classes(module, mx.metric.create("acc"), [mx.nd.array([1, 3])])
+    >>> check_classes(module, mx.metric.create("loss"), [mx.nd.array([1, 3])])
     Traceback (most recent call last):
-    rebind.errors.ParameterError: fit: labels of 'softmax' must be classes from 0 to 2; got 3 at index 1 of ...
+    rebind.errors.ParameterError: fit: labels of 'ce' must be classes from 0 to 2; got 3 at index 1 of ...
     """
     if module.symbol is None or not module.binded or module.output_shapes is None or not labels:
         return
@@ -67,7 +66,8 @@ def check_classes(module: Steps, metric: EvalMetric, labels: Sequence[NDArray]) 
         shapes = [outputs[name] for name in each.output_names or outputs if name in outputs]
         for name, shape in zip(names, shapes, strict=False):
             if len(shape) > 1 and sizes[name] * shape[1] == prod(shape):
-                _check(f"eval_metric {each.name!r}", Asked(shape[1]), name, values[name])
+                # The metric itself warns of labels that count from the end.
+                _check(f"eval_metric {each.name!r}", Asked(shape[1]), name, values[name], lowest=-shape[1])
 
 
 def _numbers(label: NDArray) -> Tensor:
@@ -123,21 +123,35 @@ def _cross_entropies(metric: EvalMetric) -> Iterator[CrossEntropy]:
         yield metric
 
 
-def _check(who: str, asked: Asked, name: str, values: Tensor) -> None:
+def _check(who: str, asked: Asked, name: str, values: Tensor, lowest: int | None = None) -> None:
+    """Raise an error for the first label that is an error, or else warn of the first that is outside of the classes.
+
+    Labels from `lowest` on are left to the metric that reads them.
+    """
     flat, last = values.reshape(-1), asked.classes - 1
     counted = torch.ones_like(flat, dtype=torch.bool) if asked.counted is None else asked.counted.reshape(-1)
-    outside = torch.nonzero(counted & ((flat < asked.first) | (flat > last)))
-    if not len(outside):
-        return
-    first = int(outside[0])
-    text = (
-        f"fit: labels of {who} must be classes from {asked.first} to {last}; got {flat[first].item():g} at index "
-        f"{first} of {name!r} ({len(outside)} of {len(flat)} labels are outside)"
-    )
-    above = bool((flat[counted] > last).any())
-    if not above and asked.padding is not None:
-        warn_user(f"{text}. {asked.padding}")
-        return
+    below = counted & (flat < (asked.first if lowest is None else lowest))
+    above = counted & (flat > last)
+    for outside, text in (below, asked.below), (above, asked.above):
+        if text is None and outside.any():
+            hint = "A negative label is no class." if outside is below else _too_high(asked)
+            raise ParameterError(f"{_outside(who, asked, name, flat, outside)}. {hint}")
+    if (below | above).any():
+        hint = f" {_too_high(asked)}" if above.any() else ""
+        text = asked.above if above.any() else asked.below
+        warn_user(f"{_outside(who, asked, name, flat, below | above)}. {text}{hint}")
+
+
+def _too_high(asked: Asked) -> str:
     from_one = "Do they count from 1, or has" if asked.first == 0 else "Has"
-    hint = f"{from_one} the layer before it too few outputs?" if above else "A negative label is no class."
-    raise ParameterError(f"{text}. {hint}")
+    return f"{from_one} the layer before it too few outputs?"
+
+
+def _outside(who: str, asked: Asked, name: str, flat: Tensor, outside: Tensor) -> str:
+    """Return which classes there must be, and the first label that is outside."""
+    found = torch.nonzero(outside)
+    first = int(found[0])
+    return (
+        f"fit: labels of {who} must be classes from {asked.first} to {asked.classes - 1}; got {flat[first].item():g} "
+        f"at index {first} of {name!r} ({len(found)} of {len(flat)} labels are outside)"
+    )

@@ -170,8 +170,8 @@ def _comparing(metric: EvalMetric) -> EvalMetric | None:
     """Return the metric, or a member, that needs labels; a user's own `update` may do without."""
     if isinstance(metric, CompositeEvalMetric):
         return next(filter(None, map(_comparing, metric.metrics)), None)
-    kind = type(metric)
-    return metric if kind.update in (EvalMetric.update, CustomMetric.update) else None
+    ours = all(is_ours(metric, name) for name in ("update", "update_dict"))
+    return metric if ours and type(metric).update in (EvalMetric.update, CustomMetric.update) else None
 
 
 def _ends_in_losses(module: Steps) -> bool:

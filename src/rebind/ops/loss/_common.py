@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
-
-from torch import Tensor
 
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Asked, Shapes
+from ..spec import Shapes
 
-__all__ = ["Normalization", "classes_of_last_axis", "like_first_output"]
+__all__ = ["NO_CLASS", "Normalization", "like_first_output"]
 
 Normalization = Literal["batch", "null", "valid"]
 
@@ -20,5 +18,5 @@ def like_first_output(shapes: Shapes, outputs: Sequence[Shape | None], p: Params
     return {"data": outputs[0]}
 
 
-def classes_of_last_axis(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked:
-    return Asked(scores[-1], padding="They count as no class: all scores of their samples are lowered.")
+#: What becomes of labels that are no class, to be said to the user.
+NO_CLASS = "They count as no class: all scores of their samples are lowered."

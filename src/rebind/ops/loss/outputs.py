@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import Params
-from ..spec import Labels, Shapes, one_shape, operator
-from ._common import Normalization, classes_of_last_axis, like_first_output
+from ...shapes import Shape
+from ..spec import Asked, Labels, Shapes, one_shape, operator
+from ._common import NO_CLASS, Normalization, like_first_output
 
 __all__ = ["make_loss", "svm_output"]
 
@@ -63,7 +64,11 @@ def _(
     return (torch.full_like(data, p.grad_scale / (data.shape[0] if p.normalization == "batch" else 1)),)
 
 
-@operator("SVMOutput", head_gradient=False, labels=Labels(classes_of_last_axis, scores_out=True))
+def _classes(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked:
+    return Asked(scores[-1], below=NO_CLASS, above=NO_CLASS)
+
+
+@operator("SVMOutput", head_gradient=False, labels=Labels(_classes, scores_out=True))
 def svm_output(
     data: Tensor,
     label: Tensor,

@@ -13,7 +13,7 @@ from ...shapes import Shape
 from ...shapes import size as number_of_elements
 from .._reading import can_read
 from ..spec import Asked, Labels, Operator, Shapes, operator
-from ._common import Normalization, classes_of_last_axis, like_first_output
+from ._common import NO_CLASS, Normalization, like_first_output
 
 __all__ = ["softmax_cross_entropy", "softmax_output"]
 
@@ -195,11 +195,8 @@ def _classes(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tenso
     classes = (
         scores[1] if p.multi_output else scores[-1] if p.preserve_shape else number_of_elements(scores[1:])
     )
-    return Asked(
-        classes,
-        label != p.ignore_label if p.use_ignore else None,
-        padding="If negative labels are to be ignored, give use_ignore=True and ignore_label.",
-    )
+    text = f"{NO_CLASS} If they are to be ignored, give use_ignore=True and ignore_label."
+    return Asked(classes, label != p.ignore_label if p.use_ignore else None, below=text, above=text)
 
 
 def _declare_softmax_output(name: str, *aliases: str) -> Operator:
@@ -220,7 +217,12 @@ softmax_output = _declare_softmax_output("SoftmaxOutput", "Softmax")
 _SUM, _NO_CLASS = 2, -(2**62) - 1
 
 
-@operator("softmax_cross_entropy", labels=Labels(classes_of_last_axis))
+def _classes_of_last_axis(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked:
+    # For a label above the last class MXNet reads foreign memory. Programs mark padding by negative ones.
+    return Asked(scores[-1], below=NO_CLASS)
+
+
+@operator("softmax_cross_entropy", labels=Labels(_classes_of_last_axis))
 def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
 

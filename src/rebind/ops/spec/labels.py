@@ -25,14 +25,16 @@ class Asked(NamedTuple):
         Which labels are read; None for all.
     first
         The first class.
-    padding
-        Where programs mark padding by negative labels, what is to be said of these; None where they are an error.
+    below, above
+        What becomes of labels below the first class, and above the last, where that is defined; None where they are an
+        error.
     """
 
     classes: int
     counted: Tensor | None = None
     first: int = 0
-    padding: str | None = None
+    below: str | None = None
+    above: str | None = None
 
 
 #: From the parameters, the shape of the scores (the first input) and the label to what is asked; None for nothing. What
