@@ -9,6 +9,7 @@ import torch
 
 from .device import Device, as_device, current_device, parse_device
 from .errors import ArgumentError
+from .forks import held_while_forking
 
 __all__ = ["GeneratorsState", "generator", "load_state_dict", "seed", "state_dict", "step_seed"]
 
@@ -20,7 +21,7 @@ class GeneratorsState(TypedDict):
     generators: list[tuple[str, torch.Tensor]]
 
 
-_lock = threading.Lock()
+_lock = held_while_forking(threading.Lock())
 _generators: dict[Device, torch.Generator] = {}
 _base_seed = 0  # MXNet's own default: a process that never calls seed() draws the same numbers each time
 

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -84,6 +85,7 @@ class Job:
         self._timeout = float(config.get("REBIND_TIMEOUT"))
         self._patience = min(sign_timeout(), self._timeout)
         self._closed = False
+        self._pid = os.getpid()
         self._before_close: list[Callable[[str], None]] = []
         self._store: dist.Store | None = None
         self._liveness: Liveness | None = None
@@ -176,7 +178,8 @@ class Job:
 
     def close(self, ended: str = FINISHED) -> None:
         """Leave the job, without waiting for the others."""
-        if self._closed:
+        # The end of a child of a fork is not that of the worker.
+        if self._closed or self._pid != os.getpid():
             return
         self._closed = True
         if self._liveness is not None:

@@ -333,10 +333,11 @@ def _key(rank: int) -> str:
 
 def report_how_it_ends(liveness: Liveness) -> None:
     """Let the others know the error that ends this process."""
-    show = sys.excepthook
+    show, worker = sys.excepthook, os.getpid()
 
     def show_and_tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        liveness.stop(f"{kind.__name__}: {str(error)[:200]}")
+        if os.getpid() == worker:  # not a child of its
+            liveness.stop(f"{kind.__name__}: {str(error)[:200]}")
         show(kind, error, trace)
 
     sys.excepthook = show_and_tell

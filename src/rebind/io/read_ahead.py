@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import math
+import os
 import queue
 import threading
 import time
@@ -65,6 +66,8 @@ class Reader:
         self._last: _Item | None = None
         self._returned = -math.inf  # when `get` did
         self.running = ReadingThread([], threading.Event(), queue.SimpleQueue())
+        self._pid = os.getpid()
+        self._position = _position(source)  # after the batch that was returned last
 
     def _run(self) -> None:
         try:
@@ -99,14 +102,34 @@ class Reader:
 
     def get(self) -> tuple[DataBatch | None, State | None]:
         """Return the next batch, None at the end, and the position after it."""
+        if self._pid != os.getpid():
+            self._begin_again_in_child()
         away = time.perf_counter() - self._returned
         batch, position, took = self._next()
+        self._position = position
         if isinstance(batch, Exception):
             raise batch
         if batch is not None and min(away, took) > _HANDING_OVER:
             self._give_room()
         self._returned = time.perf_counter()
         return batch, position
+
+    def _begin_again_in_child(self) -> None:
+        """Read on from the batch that was returned last, in a child of a fork, where the thread is not.
+
+        A source that has no position is taken as it is: what was read ahead comes first, and a batch that the thread
+        was in the middle of may be lost.
+        """
+        self._pid = os.getpid()
+        self._reading = threading.Lock()
+        self._room = self._depth - self._items.qsize()
+        threads, _, room = self.running
+        threads.clear()
+        while not room.empty():
+            room.get()
+        if self._position is not None:
+            self._items, self._last, self._room = queue.SimpleQueue(), None, self._depth
+            self._source.load_state_dict(self._position)
 
     def _next(self) -> _Item:
         if self._items.empty():

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..forks import held_while_forking
 from ..grad_mode import grad_mode, inference_mode
 from .deferred import DeferredStorage, held_tensor, hold
 from .storage import Storage
@@ -22,7 +23,7 @@ __all__ = ["ReleasedStorage", "StandIn", "is_held_elsewhere", "put_away", "relea
 
 
 # Values that threads share come and go for all of them at once.
-_lock = threading.RLock()
+_lock = held_while_forking(threading.RLock())
 
 
 class StandIn(Tensor):

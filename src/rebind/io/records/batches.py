@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -88,16 +89,30 @@ class RecordBatches(DataIter):
         self._source, self._write = source, write
         self._dtype, self._round_batch, self._seed = dtype, round_batch, seed
         self._threads, self._skip_broken, self._pinned = threads, skip_broken, pinned
-        # Those that are decoded or wait, the one in use, and one to spare.
-        self._buffers = None if pinned else Buffers(provide_data.shape, written_dtype(dtype), kept=ahead + 4)
+        self._ahead, self._pid = ahead, os.getpid()
+        self._buffers = self._new_buffers()
         self._pool: ThreadPoolExecutor | None = None
         self._jobs: deque[_Job] = deque()
         self._epoch = self._sample = 0
         self._ended = self._carried = False
         self._position: State | None = None  # None before the first batch of an epoch
 
+    def _new_buffers(self) -> Buffers | None:
+        # Those that are decoded or wait, the one in use, and one to spare.
+        shape, dtype = self.provide_data[0].shape, written_dtype(self._dtype)
+        return None if self._pinned else Buffers(shape, dtype, kept=self._ahead + 4)
+
+    def _begin_again_in_child(self) -> None:
+        """Leave the threads, in a child of a fork, where they are not, and what they were decoding; nothing is lost."""
+        self._pid = os.getpid()
+        self._jobs.clear()
+        self._pool, self._buffers = None, self._new_buffers()
+        self.load_state_dict(self.state_dict())
+
     def next(self) -> DataBatch:
         """Return the next batch; StopIteration at the end."""
+        if self._pid != os.getpid():
+            self._begin_again_in_child()
         # One batch waits while another one is decoded, so that no thread is idle at the end of one.
         while len(self._jobs) < 2 and not self._ended:
             self._submit()
@@ -212,6 +227,8 @@ class RecordBatches(DataIter):
         self._position = None
 
     def _drop(self) -> None:
+        if self._pid != os.getpid():
+            self._begin_again_in_child()
         for job in self._jobs:
             for future in job.futures:
                 future.cancel()
