@@ -76,6 +76,14 @@ OPTIONS: dict[str, Option] = {
             "'dist_sync', smaller ones are not divided over the workers (without it, 4096).",
         ),
         Option(
+            "MXNET_OPTIMIZER_AGGREGATION_SIZE",
+            int,
+            -1,
+            "How many weights at a time the methods get that a program overrides in SGD, LARS and LAMB; 0: one, "
+            "without a tuple; below 0, the default: 4, and 45 for LAMB. Where nothing is overridden all weights of one "
+            "kind go together.",
+        ),
+        Option(
             "MXNET_UPDATE_ON_KVSTORE",
             int,
             1,

@@ -23,6 +23,13 @@ def optimizer() -> Any:
     return mx.optimizer.create("adam", learning_rate=0.1, wd=0.01)
 
 
+class Own(mx.optimizer.Adam):
+    """An optimizer of a program's own: its methods are called as in MXNet, weight by weight and device by device."""
+
+    def _get_lr(self, index: Any) -> float:
+        return super()._get_lr(index)
+
+
 def local(devices: int, store: Any = None) -> UpdatePolicy:
     return LocalUpdate(optimizer(), NAMES, store, num_devices=devices)
 
@@ -32,6 +39,12 @@ POLICIES = {
     "local, sums in a store": lambda devices: local(devices, mx.kv.create("local")),
     "local, sums on a device": lambda devices: local(devices, mx.kv.create("device")),
     "store": lambda devices: StoreUpdate(optimizer(), NAMES, mx.kv.create("local")),
+    "local, methods of its own": lambda devices: LocalUpdate(
+        Own(learning_rate=0.1, wd=0.01), NAMES, num_devices=devices
+    ),
+    "store, methods of its own": lambda devices: StoreUpdate(
+        Own(learning_rate=0.1, wd=0.01), NAMES, mx.kv.create("local")
+    ),
     "store on a device": lambda devices: StoreUpdate(optimizer(), NAMES, mx.kv.create("device")),
 }
 

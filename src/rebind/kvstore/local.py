@@ -103,7 +103,7 @@ class KVStore(KVStoreBase):
         if self._updater is None:
             for target, total in zip(stored, totals, strict=True):
                 total.copyto(target)
-        elif isinstance(self._updater, Updater):  # takes lists, and updates all weights together
+        elif isinstance(self._updater, Updater) and self._updater.is_ours:  # updates all weights together
             self._updater(keys, totals, stored)
         else:
             for k, total, target in zip(keys, totals, stored, strict=True):

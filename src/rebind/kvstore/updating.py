@@ -7,9 +7,10 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import TypeAlias
 
 from .. import files
+from .. import optimizer as opt
 from ..errors import StateError
 from ..ndarray import NDArray
-from ..optimizer import Optimizer, Updater, get_updater
+from ..optimizer import Optimizer, Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import write_states
 
@@ -53,7 +54,8 @@ class Updating:
         >>> weight.item()
         9.0
         """
-        self._set_updater(get_updater(optimizer))
+        # By its module, where programs replace it.
+        self._set_updater(opt.get_updater(optimizer))
 
     def _set_updater(self, updater: UpdateFunction) -> None:
         self._updater = updater

@@ -33,7 +33,7 @@ class Copies(BoundModule):
         # Executors and updaters are made again: what is copied is how to make them, and the values.
         policy = self.policy
         kind = None if policy is None or policy.store is None else policy.store.type
-        optimizer = None if policy is None else policy.updater.optimizer
+        optimizer = None if policy is None else policy.optimizer_in_use
         training = (kind, optimizer, self.run_state()) if policy is not None else None
         rest = {**super().__getstate__(), "_group": None, "_policy": None, "_joined": None}
         return {**rest, "_copied": (self.binding if self.binded else None, training)}

@@ -52,9 +52,9 @@ class JoinedRule:
     @classmethod
     def of(cls, policy: LocalUpdate, names: Sequence[str], last: JoinedRule | None) -> JoinedRule | None:
         """Return the rule of a policy: the `last` one if it is that; None where an update is no known function."""
-        # A file of states may bring another optimizer.
-        optimizer = policy.updater.optimizer
-        if not _is_pure(optimizer):
+        # A file of states may bring another optimizer, and a program may put another updater in its place.
+        optimizer = policy.optimizer_in_use
+        if not (policy.updates_together and _is_pure(optimizer)):
             return None
         if last is not None and last.policy is policy and last.optimizer is optimizer and last.names == names:
             return last

@@ -253,7 +253,7 @@ class Module(WholeSteps):
         return make_optimizer(settings, self._symbol, rescale, names, extend=self._first_index > 0)
 
     def optimizers(self) -> list[Optimizer]:
-        return [self._need_policy("optimizers()").updater.optimizer]  # a file may have replaced the first one
+        return [self._need_policy("optimizers()").optimizer_in_use]  # a file may have replaced the first one
 
     def number_parameters(self, first_index: int) -> int:
         self._first_index = first_index

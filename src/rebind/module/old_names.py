@@ -137,7 +137,13 @@ class OldNames:
 
     @property
     def _updater(self) -> UpdateFunction | None:
-        return self.policy.updater if isinstance(self.policy, LocalUpdate) else None
+        return self.policy.function if isinstance(self.policy, LocalUpdate) else None
+
+    @_updater.setter
+    def _updater(self, value: UpdateFunction) -> None:
+        # As in MXNet, without effect where the store updates.
+        if isinstance(self.policy, LocalUpdate):
+            self.policy.function = value
 
     @property
     def _kvstore(self) -> KVStoreBase | None:

@@ -73,7 +73,7 @@ class ReadyStep:
             How updates are compiled, of a network that is.
         """
         batches = group.like_last.ready_batches()
-        if batches is None or not trained:
+        if batches is None or not trained or not policy.updates_together:
             return None
         indices, weights = (
             [policy.keys(each.name)[0] for each in trained],
@@ -101,6 +101,7 @@ class ReadyStep:
         return (
             group is self._group
             and policy is self._policy
+            and self._policy.function is updater
             and self._batches.hold(self._group.execs)
             and self._update.holds(updater.optimizer, self._indices, updater.states)
             and (self._compiled is None or self._compiled.holds())

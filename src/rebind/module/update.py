@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from .. import files
 from .. import optimizer as opt
 from ..autograd import pause
-from ..errors import StateError
 from ..kvstore import Key, KVStoreBase
+from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
 from ..optimizer.arrays import StoredState
 from .device_arrays import Trained, copy_across
@@ -55,11 +55,16 @@ class LocalUpdate(UpdatePolicy):
         super().__init__(optimizer, names, store)
         self._num_devices = num_devices
         self._indices = {name: first_index + i * num_devices for i, name in enumerate(self.names)}
-        self._updater = opt.Updater(optimizer)
+        # By its module, where programs replace it.
+        self._function: Callable[..., None] = opt.get_updater(optimizer)
 
     @property
-    def updater(self) -> opt.Updater:
-        return self._updater
+    def function(self) -> UpdateFunction:
+        return self._function
+
+    @function.setter
+    def function(self, value: UpdateFunction) -> None:
+        self._function = value
 
     def keys(self, name: str) -> list[Key]:
         return [self._indices[name] + k for k in range(self._num_devices)]
@@ -85,19 +90,19 @@ class LocalUpdate(UpdatePolicy):
         first = [self._indices[each.name] for each in trained]
         # One call for each device, in which the optimizer updates its weights together.
         for k in range(self._num_devices):
-            self._updater(
-                [index + k for index in first],
-                [each.gradients[k] for each in trained],
-                [each.weights[k] for each in trained],
+            self._function(
+                tuple([index + k for index in first]),
+                tuple([each.gradients[k] for each in trained]),
+                tuple([each.weights[k] for each in trained]),
             )
 
     def save_states(self, path: str) -> None:
-        states = self._updater.get_states()
+        states = self.updater.get_states()
         with files.atomic_write(path) as file:
             file.write(states)
 
     def load_states(self, path: str) -> None:
-        self._updater.load_states(path)
+        self.updater.load_states(path)
 
 
 class StoreUpdate(UpdatePolicy):
@@ -128,21 +133,16 @@ class StoreUpdate(UpdatePolicy):
         store.set_optimizer(optimizer)
 
     @property
-    def updater(self) -> opt.Updater:
+    def function(self) -> UpdateFunction | None:
         """The store's updater.
 
         >>> import rebind as mx
         >>> store = mx.kv.create("local")
         >>> policy = StoreUpdate(mx.optimizer.create("sgd"), ["w"], store)
-        >>> policy.updater is store.updater
+        >>> policy.function is policy.updater is store.updater
         True
         """
-        updater = self.store.updater
-        if not isinstance(updater, opt.Updater):
-            raise StateError(
-                f"Module: a run can be saved only if an optimizer.Updater updates it; got {updater!r}"
-            )
-        return updater
+        return self.store.updater
 
     def _states(self) -> Mapping[Hashable, StoredState]:
         return self.store.optimizer_states()
@@ -155,6 +155,7 @@ class StoreUpdate(UpdatePolicy):
 
     def start_from(self, parameters: Parameters) -> None:
         """Start from new weights: the store gets them, and all devices get the store's."""
+        self._note_devices(parameters)
         for name, arrays in parameters.by_device().items():
             if not self.store.capabilities.takes_lists:
                 self.store.broadcast(name, arrays[0], out=arrays)

@@ -10,7 +10,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypedDict, TypeVar, cast
 
 from .. import optimizer as opt
+from ..errors import StateError
 from ..kvstore import Key, KVStoreBase
+from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
 from ..optimizer.arrays import StoredState
 from ..protocols import StateTree
@@ -60,12 +62,41 @@ class UpdatePolicy(ABC):
         self.optimizer = optimizer
         self.names = list(names)
         self.store = store
+        self._device_ids = {0}
         self._pushed: set[str] = set()  # what was sent while backward ran, since the last update
 
     @property
     @abstractmethod
+    def function(self) -> UpdateFunction | None:
+        """What is called to update weights: an `optimizer.Updater`, or what a program has put in its place."""
+
+    @property
     def updater(self) -> opt.Updater:
-        """The owner of the states. Its optimizer is the one in use: a file may have replaced the first."""
+        """The owner of the states. Its optimizer is the one in use: a file may have replaced the first.
+
+        Raises
+        ------
+        StateError
+            For a function of a program's own, whose states are not known.
+        """
+        found = self.function
+        if not isinstance(found, opt.Updater):
+            raise StateError(
+                f"Module: a run can be saved only if an optimizer.Updater updates it; got {found!r}"
+            )
+        return found
+
+    @property
+    def optimizer_in_use(self) -> opt.Optimizer:
+        """The optimizer of the updater, or the one that was given where a program's own function updates."""
+        found = self.function
+        return found.optimizer if isinstance(found, opt.Updater) else self.optimizer
+
+    @property
+    def updates_together(self) -> bool:
+        """Whether weights are updated together by rules that are known: a program overrides nothing of them."""
+        found = self.function
+        return isinstance(found, opt.Updater) and found.is_ours
 
     @abstractmethod
     def keys(self, name: str) -> list[Key]:
@@ -117,6 +148,7 @@ class UpdatePolicy(ABC):
         >>> found.item()
         3.0
         """
+        self._note_devices(parameters)
         # Also a store that only sums must know the keys before gradients are pushed.
         if self.store is None:
             return
@@ -127,6 +159,10 @@ class UpdatePolicy(ABC):
             self.store.put(name, arrays[0])
             if self.store.capabilities.spans_processes:  # all start from the weights of worker 0
                 self.store.pull(name, arrays)
+
+    def _note_devices(self, parameters: Parameters) -> None:
+        arrays = (each for of_name in parameters.by_device().values() for each in of_name)
+        self._device_ids.update(each.device.device_id for each in arrays)
 
     def start_sending(self, trained: Sequence[Trained]) -> Callable[[str], None] | None:
         """Return a function that pushes a parameter's gradients, to be called as soon as backward has computed them.
@@ -196,7 +232,7 @@ class UpdatePolicy(ABC):
         >>> policy.state_dict()["parameters"]["w"]["counts"]
         [1]
         """
-        states, counts = dict(self._states()), dict(getattr(self.optimizer, _COUNTS[0], {}))
+        states, counts = dict(self._states()), _counts_of(self.optimizer)
         by_name: dict[str, SavedParameter] = {}
         # The parameter's name, as the index depends on the number of devices.
         for name in self.names:
@@ -244,12 +280,25 @@ class UpdatePolicy(ABC):
             own = saved["parameters"].get(name, SavedParameter(states=[], counts=[]))
             states.update(_for_each(self.keys(name), own["states"]))
             counts.update(_for_each(self.keys(name), own["counts"]))
-        in_use = getattr(self.optimizer, _COUNTS[0], None)
-        if in_use is not None:  # the optimizer may hold this dict under two names
-            in_use.clear()
-            in_use.update(counts)
+        by_device = getattr(self.optimizer, _COUNTS[1], {})
+        for device_id in self._device_ids:  # an optimizer with methods of a program's own counts for each
+            by_device.setdefault(device_id, {})
+        for each in _count_dicts(self.optimizer):  # in place: the optimizer may hold them under two names
+            each.clear()
+            each.update(counts)
         # Last: a store whose servers update gives them the counts, too.
         self._set_states(cast("dict[Hashable, StoredState]", states))
+
+
+def _count_dicts(optimizer: opt.Optimizer) -> list[dict[Key, int]]:
+    """Return the update counts of an optimizer: of all devices, where it has a dict for each."""
+    in_use, by_device = (getattr(optimizer, name, {}) for name in _COUNTS)
+    return [each for each in by_device.values() if each is not in_use] + [in_use]
+
+
+def _counts_of(optimizer: opt.Optimizer) -> dict[Key, int]:
+    """Return the update counts of all keys; those of different devices are different."""
+    return {key: count for each in _count_dicts(optimizer) for key, count in each.items()}
 
 
 def _for_each(keys: Sequence[Key], saved: Sequence[T]) -> dict[Key, T]:

@@ -126,16 +126,16 @@ class GroupAdaGrad(AdaGrad):
             epsilon=self.float_stable_eps,
         )
 
-    def _get_wds(self, indices: Sequence[Hashable]) -> list[float]:
-        """Return zeros: there is no weight decay."""
-        decays = super()._get_wds(indices)
+    def next_rates(self, index: Sequence[Hashable]) -> tuple[list[float], list[float]]:
+        """Return learning rates, and zeros: there is no weight decay."""
+        lrs, decays = super().next_rates(index)
         if any(decays):
-            names = [self.idx2name.get(i, i) for i, wd in zip(indices, decays, strict=True) if wd]
+            names = [self.idx2name.get(i, i) for i, wd in zip(index, decays, strict=True) if wd]
             raise ParameterError(
                 f"GroupAdaGrad: wd must be 0, as it has no weight decay; got {max(decays)} for {names}. "
                 "Set wd=0, or their wd_mult to 0."
             )
-        return decays
+        return lrs, decays
 
 
 class Deltas(NamedTuple):
@@ -170,6 +170,7 @@ class AdaDelta(Optimizer[Deltas]):
     """
 
     update_scope: ClassVar[UpdateScope] = "element"
+    asked: ClassVar[tuple[str, ...]] = ("_get_wd", "_update_count")
 
     rho: float = 0.9
     epsilon: float = 1e-5

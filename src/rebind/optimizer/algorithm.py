@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Sequence
+from itertools import repeat
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 import torch
@@ -133,11 +134,12 @@ class Algorithm(Schedule, Generic[State]):
         weights: Tensors,
         grads: Tensors,
         states: Sequence[InnerState | None],
+        lrs: Sequence[float],
+        wds: Sequence[float],
     ) -> None:
         """Put together what has one rate, decay, count, type and device, and update each group."""
         # Weights with one set of numbers are updated by single calls of torch for all of them.
-        lrs, wds = self.learning_rates(index), self.weight_decays(index)
-        counts = [*map(self._index_update_count.__getitem__, index)]
+        counts = [*map(self._index_update_count.get, index, repeat(0))]
         sources = self.sources(weights) if self.draws else []
         kinds = [*zip(lrs, wds, counts, map(_kind_of, weights), strict=True)]
         groups: dict[tuple[float, float, int, object], list[int]] = {}

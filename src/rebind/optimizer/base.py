@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor
@@ -22,11 +22,23 @@ from .arrays import ArrayTree, StoredState, in_lists, inner_tensors, lie_alike
 from .group import LOW_PRECISION, Group, InnerState, clip_together
 from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
 
-__all__ = ["Group", "Optimizer", "create", "optimizers", "register"]
+__all__ = ["Group", "ImplOf", "Optimizer", "create", "optimizers", "register"]
 
 _shape_of = operator.attrgetter("shape")
-#: The methods that say how an update is made.
-_RULES = frozenset(("update", "update_multi_precision", "update_group", "step"))
+#: The methods of MXNet's that an update calls: where one is overridden, all are called as MXNet calls them.
+_HOOKS = (
+    "update", "update_multi_precision", "_update_impl", "_set_current_context", "_update_count", "_get_lr", "_get_lrs",
+    "_get_wd", "_get_wds",
+)  # fmt: skip
+_hooks_of = operator.attrgetter(*_HOOKS)
+#: What programs replace in an object, besides.
+_REPLACED = frozenset((*_HOOKS, "update_group", "step"))
+
+#: The method that in MXNet leads to `_update_impl`; "" for optimizers without one.
+ImplOf: TypeAlias = Literal["", "update", "update_multi_precision"]
+Indices: TypeAlias = Hashable | Sequence[Hashable]
+Arrays: TypeAlias = NDArray | Sequence[NDArray]
+States: TypeAlias = "StoredState | Sequence[StoredState]"
 
 
 class Optimizer(Algorithm[State]):
@@ -98,6 +110,8 @@ class Optimizer(Algorithm[State]):
 
     #: Whether a mixed-precision state is ``(master, state)``; otherwise ``(state, master)``.
     master_first: ClassVar[bool] = True
+    #: Which method calls `_update_impl`.
+    impl_of: ClassVar[ImplOf] = ""
 
     def create_state(self, index: Hashable, weight: NDArray) -> StoredState:
         """Return the state of a weight as arrays: None, one, or a tuple of several.
@@ -133,13 +147,7 @@ class Optimizer(Algorithm[State]):
         state = self.create_state(index, master)
         return (master, state) if self.master_first else (state, master)
 
-    def update(
-        self,
-        index: Hashable | Sequence[Hashable],
-        weight: NDArray | Sequence[NDArray],
-        grad: NDArray | Sequence[NDArray],
-        state: StoredState | Sequence[StoredState],
-    ) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Update a weight and its state in place; or several, given as lists.
 
         >>> optimizer, weight = create("sgd", learning_rate=0.5), NDArray(torch.ones(2))
@@ -147,6 +155,23 @@ class Optimizer(Algorithm[State]):
         >>> weight.tensor
         tensor([0.5000, 0.5000])
         """
+        if self.impl_of == "update":
+            self._update_impl(index, weight, grad, state)
+        elif self.impl_of:
+            self._update_impl(index, weight, grad, state, multi_precision=False)
+        else:
+            self._update_arrays(index, weight, grad, state)
+
+    def _update_impl(
+        self, index: Indices, weight: Arrays, grad: Arrays, state: States, multi_precision: bool = False
+    ) -> None:
+        """Update weights, as MXNet's optimizers do it in a method of this name; see `impl_of`."""
+        if multi_precision:
+            self._update_masters(self._update_arrays, index, weight, grad, state)
+        else:
+            self._update_arrays(index, weight, grad, state)
+
+    def _update_arrays(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         indices, arrays, grads, states = in_lists(index, weight, grad, state)
         alike: set[int] = set()
         # As declared by the class itself: a subclass may have another rule. What is drawn would go to other elements.
@@ -182,10 +207,24 @@ class Optimizer(Algorithm[State]):
         # the first update: an error leaves every weight as it was.
         if [*map(_shape_of, weights)] != [*map(_shape_of, grads)]:
             self._check_shapes(index, weights, grads)
-        self._update_count(index)
+        lrs, wds = self.next_rates(index)
         with grad_mode(False):
             clipped = clip_together(grads, self.clip_global_norm, self.rescale_grad)
-            self._apply(index, weights, clipped, states)
+            self._apply(index, weights, clipped, states, lrs, wds)
+
+    def next_rates(self, index: Sequence[Hashable]) -> tuple[list[float], list[float]]:
+        """Count an update of weights; return the learning rate and the decay of each, multipliers included.
+
+        >>> create("sgd", learning_rate=0.5).next_rates(["a", "b"])
+        ([0.5, 0.5], [0.0, 0.0])
+        """
+        if self.is_ours or "_get_lrs" in self.asked:
+            self._update_count(index)
+            return self._get_lrs(index), self._get_wds(index)
+        answers = [{hook: getattr(self, hook)(i) for hook in self.asked} for i in index]
+        # What is not asked for counts for nothing.
+        lrs, wds = ([each.get(hook, 0.0) for each in answers] for hook in ("_get_lr", "_get_wd"))
+        return lrs, wds
 
     def _check_shapes(self, index: Sequence[Hashable], weights: list[Tensor], grads: list[Tensor]) -> None:
         for i, weight, grad in zip(index, weights, grads, strict=True):
@@ -195,13 +234,7 @@ class Optimizer(Algorithm[State]):
                     f"{tuple(weight.shape)}; got {tuple(grad.shape)}"
                 )
 
-    def update_multi_precision(
-        self,
-        index: Hashable | Sequence[Hashable],
-        weight: NDArray | Sequence[NDArray],
-        grad: NDArray | Sequence[NDArray],
-        state: StoredState | Sequence[StoredState],
-    ) -> None:
+    def update_multi_precision(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Update weights, those of low precision through their master copies.
 
         >>> optimizer = create("sgd", learning_rate=0.5, multi_precision=True)
@@ -211,15 +244,20 @@ class Optimizer(Algorithm[State]):
         >>> weight.tensor, state[1].tensor
         (tensor([0.5000, 0.5000], dtype=torch.float16), tensor([0.5000, 0.5000]))
         """
-        if not self.multi_precision:
+        low = self.multi_precision and any(map(self._has_master, in_lists(index, weight, grad, state)[1]))
+        if self.impl_of == "update_multi_precision" and not self._has_own_update:
+            self._update_impl(index, weight, grad, state, multi_precision=low)
+        elif low:
+            self._update_masters(self.update, index, weight, grad, state)
+        else:
             self.update(index, weight, grad, state)
-            return
+
+    def _update_masters(
+        self, update: Callable[..., None], index: Indices, weight: Arrays, grad: Arrays, state: States
+    ) -> None:
+        """Call `update` with the master copies of weights of low precision in their positions, and round them."""
         indices, weights, grads, states = in_lists(index, weight, grad, state)
-        # Masters take the weights' positions in one ordinary update; then the weights are rounded from them.
         low = [k for k, each in enumerate(weights) if self._has_master(each)]
-        if not low:
-            self.update(index, weight, grad, state)
-            return
         rounded = [weights[k] for k in low]
         weights, grads, states = list(weights), list(grads), list(states)  # the caller's stay as they are
         for k in low:
@@ -228,10 +266,10 @@ class Optimizer(Algorithm[State]):
             weights[k] = cast(NDArray, master)
             grads[k] = NDArray(grads[k].tensor.float(), grads[k].context)
         if isinstance(index, (list, tuple)) and self.takes_lists:
-            self.update(index, weights, grads, states)
+            update(index, weights, grads, states)
         else:
             for each in zip(indices, weights, grads, states, strict=True):
-                self.update(*each)
+                update(*each)
         with torch.no_grad(), as_dense(rounded) as targets:
             # Rounded from the masters, so that small steps add up there and are not lost.
             torch._foreach_copy_(targets, [weights[k].tensor for k in low])
@@ -254,25 +292,38 @@ class Optimizer(Algorithm[State]):
 
     @property
     def is_ours(self) -> bool:
-        """Whether updates are those of this class: by groups, in place or as an `UpdatePart`.
+        """Whether a program overrides nothing that an update calls, so that weights may be updated together.
+
+        Otherwise each of MXNet's methods is called as there: with as many weights, in the same order.
 
         >>> class Old(Optimizer):
         ...     def update(self, index, weight, grad, state): ...
         >>> create("sgd").is_ours, Old().is_ours
         (True, False)
         """
-        # An old subclass overrides either of them, and its arithmetic is its own.
-        kind = type(self)
-        return (
-            kind.update is Optimizer.update
-            and kind.update_multi_precision is Optimizer.update_multi_precision
-            and _RULES.isdisjoint(vars(self))  # programs replace them in an object, too
-        )
+        return _hooks_of(type(self)) == _DECLARED and _REPLACED.isdisjoint(vars(self))
+
+    @property
+    def _overridden(self) -> list[str]:
+        """The methods of `_HOOKS` that are a program's."""
+        declared = zip(_HOOKS, _hooks_of(type(self)), _DECLARED, strict=True)
+        return [hook for hook, found, ours in declared if found is not ours or hook in vars(self)]
+
+    @property
+    def _has_own_update(self) -> bool:
+        """Whether a program overrides `update` alone; it is called also where MXNet calls `_update_impl`."""
+        found = self._overridden
+        return "update" in found and not {"update_multi_precision", "_update_impl"} & set(found)
 
     @property
     def takes_lists(self) -> bool:
         """Whether updates take lists; those of an old subclass need not."""
-        return self.is_ours or vars(self).get("aggregate_num", 0) > 1
+        if self.is_ours:
+            return True
+        # An `update` that MXNet never calls expects no lists.
+        return self.aggregate_num > 0 and not (
+            self.impl_of == "update_multi_precision" and self._has_own_update
+        )
 
     def update_part(self, index: Sequence[Hashable]) -> UpdatePart:
         """Return the update of some weights as a pure function that a compiler can take; see `UpdatePart`.
@@ -280,7 +331,7 @@ class Optimizer(Algorithm[State]):
         Raises
         ------
         StateError
-            For an optimizer that overrides `update`: what that does with arrays is not known.
+            For an optimizer that overrides `update` or the like: what that does with arrays is not known.
 
         Examples
         --------
@@ -291,8 +342,8 @@ class Optimizer(Algorithm[State]):
         """
         if not self.is_ours:
             raise StateError(
-                f"{type(self).__name__}.update_part: it must not override update() or update_multi_precision(), as it "
-                "does. Define step() instead."
+                f"{type(self).__name__}.update_part: it must override no method that an update calls; got "
+                f"{', '.join(self._overridden)}. Define step() instead."
             )
         return UpdatePart(self, tuple(index))
 
@@ -308,8 +359,7 @@ class Optimizer(Algorithm[State]):
         >>> rates.lr, rates.t
         (tensor([0.5000, 0.5000], dtype=torch.float64), tensor([1., 1.], dtype=torch.float64))
         """
-        self._update_count(index)
-        lrs, wds = self.learning_rates(index), self.weight_decays(index)
+        lrs, wds = self.next_rates(index)
         counts = [*map(self._index_update_count.__getitem__, index)]
         has_more = type(self).more_rates is not Algorithm.more_rates
         more = [self.more_rates(i, t) for i, t in zip(index, counts, strict=True)] if has_more else []
@@ -352,6 +402,8 @@ class Optimizer(Algorithm[State]):
             _check_settings(optimizers[name], name, kwargs)
         return optimizers.create(name, **kwargs)
 
+
+_DECLARED = _hooks_of(Optimizer)
 
 optimizers: Registry[type[Optimizer]] = Registry("optimizer", Optimizer)
 Optimizer.opt_registry = optimizers

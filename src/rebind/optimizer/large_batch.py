@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import InitVar, dataclass, replace
-from typing import Literal, TypedDict, cast
+from typing import ClassVar, Literal, TypedDict, cast
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ from .group import InnerState
 from .layerwise import column, update_by_sgd
 from .schedule import Names, Variables
 from .sgd import WithMomentum
-from .step import Rates, StateTree
+from .step import StateTree
 
 __all__ = ["LBSGD"]
 
@@ -85,6 +85,8 @@ class LBSGD(WithMomentum):
     begin_epoch: InitVar[int] = 0
     num_epochs: int = 60
 
+    asked: ClassVar[tuple[str, ...]] = ("_get_lr", "_get_wd", "_update_count")
+
     def __post_init__(
         self, param_idx2name: Names, learning_rate: float | None, sym: Variables | None, begin_epoch: int
     ) -> None:
@@ -108,12 +110,13 @@ class LBSGD(WithMomentum):
         weights: Sequence[Tensor],
         grads: Sequence[Tensor],
         states: Sequence[InnerState | None],
+        lrs: Sequence[float],
+        wds: Sequence[float],
     ) -> None:
         """Collect the gradients, and update the weights that have enough of them."""
         ready, sums = [], list(grads)
         for k, (i, grad) in enumerate(zip(index, grads, strict=True)):
             collected = self._collected(i)
-            collected["num_cums"] += 1
             if self.batch_scale > 1:
                 total = collected["cum_grad"]
                 if isinstance(total, NDArray):  # which was read from a file may be elsewhere
@@ -131,8 +134,9 @@ class LBSGD(WithMomentum):
         if self.batch_scale > 1:
             torch._foreach_mul_(enough, 1 / self.batch_scale)
         super()._apply(
-            [index[k] for k in ready], [weights[k] for k in ready], enough, [states[k] for k in ready]
-        )
+            [index[k] for k in ready], [weights[k] for k in ready], enough, [states[k] for k in ready],
+            [lrs[k] for k in ready], [wds[k] for k in ready],
+        )  # fmt: skip
 
     def rise(self, calls: int) -> float:
         """Return by how much the learning rate is multiplied after so many calls.
@@ -149,12 +153,14 @@ class LBSGD(WithMomentum):
             return self.batch_scale
         return 1.0 + (self.batch_scale - 1) * curve(calls / warmup)
 
-    def _get_lrs(self, indices: Sequence[Hashable]) -> list[float]:
-        rates = zip(super()._get_lrs(indices), indices, strict=True)
-        return [
-            lr * self.rise(self.cumgrads[i]["num_cums"] if i in self.cumgrads else self.init_updates)
-            for lr, i in rates
-        ]
+    def next_rates(self, index: Sequence[Hashable]) -> tuple[list[float], list[float]]:
+        """Count a call for each weight, and return learning rates, which rise in the warm-up, and weight decays."""
+        lrs, wds = super().next_rates(index)
+        for k, i in enumerate(index):
+            collected = self._collected(i)
+            collected["num_cums"] += 1
+            lrs[k] *= self.rise(collected["num_cums"])
+        return lrs, wds
 
     def update_group(self, group: Group) -> None:
         """Update weights and buffers in place."""
@@ -167,15 +173,6 @@ class LBSGD(WithMomentum):
         update_by_sgd(group, rates, self.momentum)
 
     # In an `UpdatePart` the sum of the gradients is in the state, and whether there are enough is a rate.
-
-    def rates(
-        self, index: Sequence[Hashable], device: torch.device | str = "cpu", last: Rates | None = None
-    ) -> Rates:
-        """Count a call for each weight, and return what an `UpdatePart` takes."""
-        for i in index:
-            # Before the rates, which depend on it, as when gradients are collected.
-            self._collected(i)["num_cums"] += 1
-        return super().rates(index, device, last)
 
     def more_rates(self, index: Hashable, t: int) -> dict[str, float]:
         """Return whether there are enough gradients for a step.

@@ -13,7 +13,7 @@ from ..ops import update as rules
 from ..ops.update.layerwise import sums_of_squares
 from ..ops.update.lists import Number, Rate
 from .adam import WithMoments
-from .base import Group, optimizers
+from .base import Group, ImplOf, optimizers
 from .schedule import Names, Variables
 from .sgd import WithMomentum
 
@@ -84,6 +84,8 @@ class LARS(WithMomentum):
     momentum_correction: bool = True
 
     aggregate_num: ClassVar[int] = 4
+    asked: ClassVar[tuple[str, ...]] = ("_update_count", "_get_lrs", "_get_wds")
+    impl_of: ClassVar[ImplOf] = "update_multi_precision"
     master_first: ClassVar[bool] = False
     decayed_endings: ClassVar[tuple[str, ...]] = ("_weight",)
 
@@ -97,13 +99,15 @@ class LARS(WithMomentum):
         self.cur_lr: float | None = None
         self._rate_seen = -1  # the update that cur_lr is of
 
-    def _get_lrs(self, indices: Sequence[Hashable]) -> list[float]:
+    def next_rates(self, index: Sequence[Hashable]) -> tuple[list[float], list[float]]:
+        """Return learning rates and weight decays, and take note of the rate before multipliers."""
+        found = super().next_rates(index)
         if self._rate_seen != self.num_update:  # once for all weights of an update
-            rate = self.learning_rate
+            rate = self._current_rate()
             self.last_lr = rate if self.cur_lr is None else self.cur_lr
             self.cur_lr = rate
             self._rate_seen = self.num_update
-        return super()._get_lrs(indices)
+        return found
 
     @property
     def corrected_momentum(self) -> float:
@@ -133,7 +137,7 @@ class LARS(WithMomentum):
         plain = [
             k
             for k, i in enumerate(group.index)
-            if str(self.idx2name.get(i, "")).endswith(("bias", "gamma", "beta"))
+            if str(self.idx2name.get(i, i)).endswith(("bias", "gamma", "beta"))
         ]
         if plain:
             subset = group.subset(plain)
@@ -190,6 +194,10 @@ class LAMB(WithMoments):
     bias_correction: bool = True
 
     aggregate_num: ClassVar[int] = 45
+    impl_of: ClassVar[ImplOf] = "update_multi_precision"
+
+    def _aggregation(self, size: int) -> int:
+        return max(1, min(45, size))
 
     def update_group(self, group: Group) -> None:
         """Update weights and moments in place.

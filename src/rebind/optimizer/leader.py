@@ -59,6 +59,7 @@ class Ftrl(Optimizer[Sums]):
     """
 
     update_scope: ClassVar[UpdateScope] = "element"
+    asked: ClassVar[tuple[str, ...]] = ("_update_count", "_get_wd", "_get_lr")
 
     lamda1: float = 0.01
     beta: float = 1

@@ -45,7 +45,7 @@ class ReadyUpdate:
         states: Sequence[StoredState],
         memory: SameMemory,
     ) -> None:
-        self._optimizer, self._index, self._states, self._memory = optimizer, [*index], states, memory
+        self._optimizer, self._index, self._states, self._memory = optimizer, (*index,), states, memory
         self._inner = [inner_tensors(state) for state in states]
         self._dtypes = [*map(_dtype_of, weights)]
         self._elements = sum([each.size for each in weights])
@@ -86,7 +86,7 @@ class ReadyUpdate:
         return (
             optimizer is self._optimizer
             and optimizer.is_ours
-            and index == self._index
+            and tuple(index) == self._index
             and all(map(operator.is_, map(states.get, index), self._states))
             and self._memory.holds()
         )

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
-from .. import lr_scheduler
+from .. import config, lr_scheduler
 from ..checks import check_numbers, warn_user
 from ..errors import ArgumentError, ParameterError, StateError, shown
 from ..lr_scheduler import LRScheduler
@@ -84,9 +84,12 @@ class Schedule(Settings):
     ([0.5, 1.0], [0.1, 0.0])
     """
 
-    #: How many weights at a time MXNet updates; here all of one kind go together. An old subclass that sets it
-    #: on itself to more than 1 says that its `update` takes lists.
+    #: How many weights at a time the methods that a subclass overrides get, in tuples; 0: one, without a tuple. Where
+    #: nothing is overridden all of one kind go together.
     aggregate_num: ClassVar[int] = 0
+    #: What an update asks before it computes, in this order, where a subclass overrides some of it. Forms for several
+    #: weights get what `aggregate_num` says, the others one weight after the other.
+    asked: ClassVar[tuple[str, ...]] = ("_update_count", "_get_lr", "_get_wd")
     #: The learning rate of who gives none.
     default_learning_rate: ClassVar[float | None] = None
     #: How the names of parameters end that weight decay acts on by default.
@@ -105,6 +108,9 @@ class Schedule(Settings):
                 f"{type(self).__name__}: clip_global_norm must be > 0, or None, which clips nothing; "
                 f"got {self.clip_global_norm!r}"
             )
+        size = config.get("MXNET_OPTIMIZER_AGGREGATION_SIZE")
+        if self.aggregate_num and size >= 0:
+            vars(self)["aggregate_num"] = self._aggregation(size)
         self.param_dict: dict[Hashable, Multipliers] = self.param_dict or {}
         self.lr = self._starting_rate(learning_rate)  # None with a schedule that has a rate of its own
         self.lr_mult: dict[Hashable, float] = {}
@@ -117,6 +123,10 @@ class Schedule(Settings):
         self.sym_info: tuple = () if sym is None else (sym.attr_dict(), sym.list_arguments())
         self.set_lr_mult({})
         self.set_wd_mult({})
+
+    def _aggregation(self, size: int) -> int:
+        """Return `aggregate_num` for a size that the environment gives."""
+        return size
 
     def _check_kinds(self, learning_rate: float | None) -> None:
         """Check that settings that are numbers are not given as text, and that the schedule is one."""
@@ -184,6 +194,10 @@ class Schedule(Settings):
         >>> [float(made.rates([0]).lr) for _ in range(5)], made.learning_rate
         ([1.0, 1.0, 0.5, 0.5, 0.25], 0.25)
         """
+        return self._current_rate()
+
+    def _current_rate(self) -> float:
+        # Apart from the property: as in MXNet, updates do not ask one that a subclass overrides.
         if self.lr_scheduler is None:
             return self.lr  # type: ignore[return-value]  # None only with a schedule
         return self.lr_scheduler(self.num_update)
@@ -257,7 +271,7 @@ class Schedule(Settings):
 
     def _get_lrs(self, indices: Sequence[Hashable]) -> list[float]:
         """Return the learning rate of each parameter, with its multiplier."""
-        lr = self.learning_rate
+        lr = self._current_rate()
         # The usual case, and it is asked at every update.
         if not self.lr_mult and not self.param_dict:
             return [lr] * len(indices)
@@ -268,35 +282,6 @@ class Schedule(Settings):
         if not self.wd:
             return [0.0] * len(indices)
         return [self.wd * self._multiplier(i, "wd_mult") for i in indices]
-
-    def learning_rates(self, indices: Sequence[Hashable]) -> list[float]:
-        """Return the learning rate of each parameter, from the method that a subclass overrides.
-
-        As in MXNet an optimizer that takes weights one by one asks `_get_lr`, and one that takes several at once
-        (``aggregate_num`` above 0) asks `_get_lrs`.
-
-        >>> from rebind.optimizer import Adam
-        >>> class Warm(Adam):
-        ...     def _get_lr(self, index):
-        ...         return 0.5
-        >>> Warm().learning_rates(["a", "b"])
-        [0.5, 0.5]
-        """
-        # An old subclass that overrides the form for one index, and does not update in lists.
-        if self.aggregate_num == 0 and type(self)._get_lr is not Schedule._get_lr:
-            return [self._get_lr(i) for i in indices]
-        return self._get_lrs(indices)
-
-    def weight_decays(self, indices: Sequence[Hashable]) -> list[float]:
-        """Return the weight decay of each parameter, as `learning_rates`.
-
-        >>> from rebind.optimizer import SGD
-        >>> SGD(wd=0.5, param_idx2name={0: "a_weight"}).weight_decays([0])
-        [0.5]
-        """
-        if self.aggregate_num == 0 and type(self)._get_wd is not Schedule._get_wd:
-            return [self._get_wd(i) for i in indices]
-        return self._get_wds(indices)
 
     def _get_lr(self, index: Hashable) -> float:
         """Return the learning rate of a parameter, with its multiplier."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..ndarray import NDArray
 from ..ops import update as rules
 from .algorithm import UpdateScope
-from .base import Group, Optimizer, optimizers
+from .base import Group, ImplOf, Optimizer, optimizers
 from .schedule import Names, Variables
 
 __all__ = ["DCASGD", "NAG", "SGD", "ccSGD"]
@@ -67,6 +67,8 @@ class SGD(WithMomentum):
     lazy_update: bool = True
 
     aggregate_num: ClassVar[int] = 4
+    asked: ClassVar[tuple[str, ...]] = ("_update_count", "_get_lrs", "_get_wds")
+    impl_of: ClassVar[ImplOf] = "update_multi_precision"
     master_first: ClassVar[bool] = False
 
     def update_group(self, group: Group) -> None:
@@ -113,6 +115,7 @@ class NAG(WithMomentum):
 
     update_scope: ClassVar[UpdateScope] = "element"
 
+    impl_of: ClassVar[ImplOf] = "update_multi_precision"
     master_first: ClassVar[bool] = False
 
     def update_group(self, group: Group) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ..ops import update as rules
 from ..ops.update import lists
 from .algorithm import UpdateScope
-from .base import Group, optimizers
+from .base import Group, ImplOf, optimizers
 from .sgd import WithMomentum
 
 __all__ = ["Signum"]
@@ -40,6 +40,8 @@ class Signum(WithMomentum):
 
     momentum: float = 0.9
     wd_lh: float = 0.0
+
+    impl_of: ClassVar[ImplOf] = "update"
 
     def update_group(self, group: Group) -> None:
         """Update weights and buffers in place.

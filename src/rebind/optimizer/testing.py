@@ -33,6 +33,7 @@ class Test(Optimizer[Copy]):
     """
 
     update_scope: ClassVar[UpdateScope] = "element"
+    asked: ClassVar[tuple[str, ...]] = ()
 
     __test__: ClassVar[bool] = False  # pytest need not look for tests in here
 

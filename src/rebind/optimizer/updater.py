@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Sequence
 
+import torch
+
 from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
@@ -58,13 +60,23 @@ class Updater:
 
     @property
     def aggregate_updates(self) -> bool:
-        """Whether weights given together are updated together.
+        """Whether the optimizer's methods take several weights, in lists.
 
         >>> from rebind.optimizer import create
         >>> Updater(create("sgd")).aggregate_updates
         True
         """
         return self.optimizer.takes_lists
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether weights may be updated together: a program overrides neither its call nor methods of its optimizer.
+
+        >>> from rebind.optimizer import create
+        >>> Updater(create("sgd")).is_ours
+        True
+        """
+        return type(self).__call__ is Updater.__call__ and self.optimizer.is_ours
 
     def __call__(
         self,
@@ -81,7 +93,7 @@ class Updater:
         grad, weight
             The gradient and the weight; lists when `index` is one.
         """
-        ready = self._ready.get(index[0]) if isinstance(index, list) and index else None
+        ready = self._ready.get(index[0]) if isinstance(index, (list, tuple)) and index else None
         if ready is not None and ready.found is not None:
             if self._repeat(ready.found, index, grad, weight):
                 return
@@ -92,20 +104,42 @@ class Updater:
                 f"Updater: there must be a gradient and a weight for each index; "
                 f"got {len(indices)} indices, {len(grads)} gradients and {len(weights)} weights"
             )
-        found = self.ready_states(indices, weights)
-        update = self.optimizer.update_multi_precision
         with threads_for(number_of_elements(weights)):
-            if self.optimizer.takes_lists:
-                update(indices, weights, grads, found)
-                if ready is None and isinstance(index, list) and index:
-                    ready = self._ready[index[0]] = Repeatable()
-                if ready is not None and ready.is_worth_while:
-                    ready.keep(ReadyUpdate.of(self.optimizer, indices, weights, self.states))
+            if not self.optimizer.is_ours:
+                self._update_in_turn(indices, grads, weights)
                 return
-            # The norm is one over all gradients, so it is taken before an old optimizer sees them one by one.
-            clipped = self.optimizer.clip_arrays_together(grads)
-            for each in zip(indices, weights, clipped, found, strict=True):
-                update(*each)
+            self.optimizer.update_multi_precision(
+                indices, weights, grads, self.ready_states(indices, weights)
+            )
+            if ready is None and isinstance(index, (list, tuple)) and index:
+                ready = self._ready[index[0]] = Repeatable()
+            if ready is not None and ready.is_worth_while:
+                ready.keep(ReadyUpdate.of(self.optimizer, indices, weights, self.states))
+
+    def _update_in_turn(
+        self, index: Sequence[Hashable], grads: Sequence[NDArray], weights: Sequence[NDArray]
+    ) -> None:
+        """Call the optimizer's methods as MXNet does: a program overrides some of them."""
+        optimizer = self.optimizer
+        optimizer._set_current_context(weights[0].context.device_id)
+        states = self.ready_states(index, weights)
+        # The norm is one over all gradients, so it is taken before the optimizer sees a part of them.
+        grads = optimizer.clip_arrays_together(grads)
+        if not optimizer.takes_lists:
+            for each in zip(index, weights, grads, states, strict=True):
+                optimizer.update_multi_precision(*each)
+            return
+        types: dict[torch.dtype, list[int]] = {}
+        for k, weight in enumerate(weights):
+            types.setdefault(weight.tensor.dtype, []).append(k)
+        for members in types.values():
+            size = min(optimizer.aggregate_num or len(members), len(members))
+            for first in range(0, len(members), size):
+                some = members[first : first + size]
+                optimizer.update_multi_precision(
+                    tuple([index[k] for k in some]), tuple([weights[k] for k in some]),
+                    tuple([grads[k] for k in some]), [states[k] for k in some],
+                )  # fmt: skip
 
     def _repeat(
         self,
@@ -133,7 +167,7 @@ class Updater:
         >>> before is None, updater.ready_update([0], weights) is None
         (True, False)
         """
-        if not all(map(self.states_synced.get, index)):
+        if not self.is_ours or not all(map(self.states_synced.get, index)):
             return None
         return ReadyUpdate.of(self.optimizer, index, weight, self.states)
 
