@@ -125,7 +125,9 @@ def _on_floats(compute: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor
 def _cbrt(data: Tensor) -> Tensor:
     if not data.is_floating_point():
         return _cbrt(data.to(dtype=torch.float64))
-    return torch.sign(data) * torch.pow(torch.abs(data), 1.0 / 3.0)
+    # As a constant, so that the gradient at 0 is that of the root, infinite; the derivative of |data| is 0 there.
+    sign = torch.copysign(torch.ones_like(data), data.detach())
+    return sign * torch.pow(sign * data, 1.0 / 3.0)
 
 
 def _gamma(data: Tensor) -> Tensor:

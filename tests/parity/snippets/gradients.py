@@ -232,6 +232,10 @@ SNIPPETS = {
     "use_after_backward": _use_after_backward,
     "fresh": _fresh,
     "relu_of_nan": _gradient(lambda nd, x: nd.relu(x), [float("nan"), 1, -1, 0]),
+    **{
+        f"{name}_at_zero": _gradient(lambda nd, x, name=name: getattr(nd, name)(x), [0.0, -0.0, 8.0, -8.0])
+        for name in ("cbrt", "rcbrt")
+    },
     "ctc_behind_the_data": _ctc,
     "correlation_at_ties": _correlation(1),
     "correlation_at_ties_of_patches": _correlation(3),
