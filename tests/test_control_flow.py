@@ -342,3 +342,20 @@ def test_gamma_that_a_body_fixes_holds_one(make: Any, fixed: bool) -> None:
     assert gamma_array.asnumpy().tolist() == [5] * len(gamma_array)
     executor.forward(is_train=True)
     assert gamma_array.asnumpy().tolist() == [1 if fixed else 5] * len(gamma_array)
+
+
+@pytest.mark.parametrize(
+    ("known", "arguments", "output"),
+    [
+        ({"x": (4,), "s": (1,)}, [(4,), (1,)], (4, 1)),
+        ({"x": (4,)}, [(4,), (1,)], (4, 1)),
+        ({"x": (0,)}, [(0,), (1,)], (0, 1)),
+        ({"s": (1,)}, [(), (1,)], ()),
+        ({"x": (4, 1)}, [(4, 1), (1,)], (4, 1)),
+        ({"s": (2,)}, [(0, 2), (2,)], (0, 2)),
+    ],
+)
+def test_slices_of_data_of_one_axis_have_one_axis(known, arguments, output) -> None:
+    outputs, _ = mx.sym.contrib.foreach(lambda x, s: (x * s, s), var("x"), var("s"))
+    found = outputs.infer_shape_partial(**known)
+    assert (found[0], found[1][0]) == (arguments, output)

@@ -37,6 +37,16 @@ def several(mx: Any) -> Any:
     return states
 
 
+def numbers(mx: Any) -> Any:
+    """Data of one axis: a slice has the shape (1,), and so have an output's rows."""
+    outputs, states = mx.sym.contrib.foreach(
+        lambda x, s: ([x[0] * s[0], mx.sym.broadcast_mul(x[0], x[1])], [s[0] + x[0]]),
+        [mx.sym.var("x"), mx.sym.var("y")],
+        [mx.sym.var("h")],
+    )
+    return mx.sym.Group([*outputs, *states])
+
+
 def nested(mx: Any) -> Any:
     """A loop in a loop, with a weight from outside of both."""
 
@@ -77,6 +87,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], dict[str, tuple[int, ...]]]] = {
     "recurrent": (recurrent, {"x": (4, 2, 5), "h": (2, 3), "fc_weight": (3, 5), "fc_bias": (3,)}),
     "closure": (closure, {"x": (3, 2, 2), "h": (2, 4)}),
     "several": (several, {"x": (3, 2), "y": (3, 2), "h": (2,)}),
+    "numbers": (numbers, {"x": (4,), "y": (4, 3), "h": ONE}),
     "nested": (nested, {"x": (2, 3, 2), "h": (2,), "w": (2,)}),
     "loop": (loop, {"i": ONE, "s": ONE, "limit": ONE, "k": ONE}),
     "branch": (branch, {"a": ONE, "b": ONE}),

@@ -283,9 +283,8 @@ class Flow:
                 inferred = self._shapes(body, known)
                 for variable, (index, sliced) in zip(body.graph.variables, body.sources, strict=True):
                     shape = inferred.of(Entry(variable))
-                    # A body sees one slice; the input has the number of steps before that, 0 where it is not known yet.
                     if shape is not None and sliced:
-                        shape = ((known[index] or (0,))[0], *shape)
+                        shape = _unsliced(shape, known[index])
                     known[index] = self._merged(index, known[index], shape)
                 for shape, (_, _, back) in zip(inferred.outputs, body.outputs, strict=False):
                     if back is not None:
@@ -308,7 +307,8 @@ class Flow:
         for variable, (index, sliced) in zip(body.graph.variables, body.sources, strict=True):
             shape = known[index]
             if shape is not None:
-                given[variable.name] = shape[1:] if sliced else shape
+                # One number is an array of one axis, as it is between brackets.
+                given[variable.name] = (shape[1:] or (1,)) if sliced else shape
         return infer_shapes(body.graph, given, None if types is None else self._types(body, types))
 
     def on_meta(self, *tensors: Tensor, **parameters: Any) -> Any:
@@ -335,3 +335,15 @@ class Flow:
                     )
                 found[index] = torch.empty(whole, dtype=dtype or torch.float32, device="meta")
         return tuple(found) if len(found) > 1 else found[0]
+
+
+def _unsliced(shape: Shape, known: Shape | None) -> Shape | None:
+    """Return the shape of an input that has slices of a shape, as far as it follows from these.
+
+    >>> _unsliced((2, 3), None), _unsliced((2, 3), (5, 0, 0)), _unsliced((1,), (5,)), _unsliced((1,), None)
+    ((0, 2, 3), (5, 2, 3), (5,), None)
+    """
+    if shape == (1,) and (known is None or len(known) == 1):
+        return known  # numbers, or rows of one
+    # The number of steps comes first, 0 where it is not known yet.
+    return ((known or (0,))[0], *shape)

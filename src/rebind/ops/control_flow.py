@@ -85,9 +85,11 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
     >>> p = Params(in_data_locs=(0,), in_state_locs=(1,), remain_locs=(), num_out_data=1)
     >>> def add(slice, total):
     ...     return [total + slice, total + slice], {}
-    >>> (sums, last), _ = run_foreach([add], [torch.tensor([1, 2, 3]), torch.tensor(0)], p)
+    >>> (sums, last), _ = run_foreach([add], [torch.tensor([1, 2, 3]), torch.tensor([0])], p)
     >>> sums, last
-    (tensor([1, 3, 6]), tensor(6))
+    (tensor([[1],
+            [3],
+            [6]]), tensor([6]))
     """
     (body,) = bodies
     counts = {tensor.shape[0] for tensor in inputs[: len(p.in_data_locs)]}
@@ -99,7 +101,7 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
     values = [tensor for _, tensor in sorted(zip(indices, inputs, strict=True), key=lambda pair: pair[0])]
     outputs: list[list[Tensor]] = [[] for _ in range(p.num_out_data)]
     states: dict[int, Tensor] = {}
-    for slices in zip(*(tensor.unbind(0) for tensor in inputs[:count]), strict=True):
+    for slices in zip(*map(_slices, inputs[:count]), strict=True):
         for index, tensor in zip(p.in_data_locs, slices, strict=True):
             values[index] = tensor
         found, new_aux = body(*values)
@@ -115,6 +117,11 @@ def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> 
     # The states after the last step are outputs too.
     last = [values[index] for index in p.in_state_locs]
     return [*(torch.stack(steps) for steps in outputs), *last], states
+
+
+def _slices(tensor: Tensor) -> Sequence[Tensor]:
+    # One number is an array of one axis, as it is between brackets.
+    return tensor.unbind(0) if tensor.ndim > 1 else tensor.split(1)
 
 
 def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
