@@ -17,7 +17,7 @@ import rebind as mx
 def twice(name: str) -> Any:
     first = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name=name)
     image = mx.sym.reshape(first, shape=(0, 1, 2, 2))
-    return mx.sym.Convolution(image, kernel=(1, 1), num_filter=1, name=name, no_bias=True)
+    return mx.sym.Convolution(image, kernel=(1, 1), num_filter=1, name=name)
 
 
 def branches(join: Callable[[Any, Any], Any], name: str) -> Any:
@@ -95,6 +95,10 @@ def test_layers_that_share_on_purpose_do_not_warn() -> None:
     data = mx.sym.FullyConnected(mx.sym.var("data"), weight, num_hidden=4, no_bias=True, name="one_step")
     both = mx.sym.FullyConnected(data, weight, num_hidden=4, no_bias=True, name="one_step")
     both.simple_bind(mx.cpu(), data=(2, 4))
+    step = mx.sym.var("data")
+    for _ in range(2):  # by the name of a variable that the program gives
+        step = mx.sym.FullyConnected(step, mx.sym.var("given_weight"), num_hidden=4, no_bias=True, name="given")
+    step.simple_bind(mx.cpu(), data=(2, 4))
     for _ in range(2):  # the same network made again is another network
         again = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="made_again")
         again.simple_bind(mx.cpu(), data=(2, 4))

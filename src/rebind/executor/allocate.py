@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -114,6 +115,11 @@ class Sharing:
     buffer: Arrays | None = None
     inputs: Collection[str] = ()
 
+    @functools.cached_property
+    def _arguments(self) -> Arrays:
+        # Asked for by each argument of a network, which may have a thousand.
+        return {} if self.executor is None else self.executor.arg_dict
+
     def argument(self, name: str, spec: ArraySpec) -> NDArray | None:
         """Return the shared array for an argument, if there is one.
 
@@ -123,9 +129,9 @@ class Sharing:
         >>> Sharing(exe).argument("x", spec) is exe.arg_dict["x"]
         True
         """
-        if self.executor is None or (self.names is not None and name not in self.names):
+        if self.names is not None and name not in self.names:
             return None
-        array = self.executor.arg_dict.get(name)
+        array = self._arguments.get(name)
         if array is None or spec.fits(array):
             return array
         # Without names sharing is an offer, with them a demand.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 
 from ..device import Device
-from ..dtypes import DTypeLike
+from ..dtypes import DTypeLike, torch_dtype
 from ..errors import ParameterError, ShapeError
-from ..graph import Entry, Facts, Graph, infer_shapes, infer_storage, infer_types, open_nodes
+from ..graph import Entry, Facts, Graph, Node, infer_shapes, infer_storage, infer_types, open_nodes
+from ..graph.facts import EntryFacts
 from ..graph.same_names import warn_of_shared_names
 from ..shapes import Shape, is_known
 from .allocate import ArraySpec, Sharing, allocate
@@ -100,37 +102,51 @@ def simple_bind(
     warn_of_shared_names(graph)
     wanted = {name: tuple(int(n) for n in shape) for name, shape in shapes.items()}
     requests = read_grad_req(grad_req, [node.name for node in graph.arguments])
-    specs = _specs(graph, device, groups or {}, wanted, types or {}, infer_storage(graph, stypes))
+    before = None if sharing is None or sharing.executor is None else sharing.executor.types_in(graph)
+    known = _types(graph, types or {}, before)
+    facts = _facts(graph, wanted, known, stypes)
+    specs = {node.name: _spec(node, facts[Entry(node)], groups or {}, device) for node in graph.variables}
     args, grads, aux = allocate(graph, specs, requests, sharing or Sharing(inputs=frozenset(wanted)))
-    return Executor.bound(symbol, device, args, grads, requests, aux, groups)
+    return Executor.bound(symbol, device, args, grads, requests, aux, groups, facts)
 
 
-def _specs(
+def _types(
+    graph: Graph, types: Mapping[str, DTypeLike], before: Mapping[Entry, torch.dtype] | None
+) -> Mapping[Entry, torch.dtype]:
+    """Return all types that follow from those of inputs: those `before`, if the arguments have the same."""
+    if before and all(
+        node.name in types and before[Entry(node)] is torch_dtype(types[node.name])
+        for node in graph.arguments
+    ):
+        return before
+    return infer_types(graph, types, default=torch.float32).entries
+
+
+def _facts(
     graph: Graph,
-    device: Device,
-    groups: Mapping[str, Device],
     shapes: Mapping[str, Shape],
-    types: Mapping[str, DTypeLike],
-    stypes: Mapping[Entry, str],
-) -> dict[str, ArraySpec]:
-    """Return what each variable's array must be; an error lists what does not follow."""
-    # Types come first: the meta runs that find shapes need them.
-    known = infer_types(graph, types, default=torch.float32)
-    found = infer_shapes(graph, shapes, known)
-    facts = Facts.of(found, known)
-    specs: dict[str, ArraySpec] = {}
-    unknown = [f"{node.name} {facts[Entry(node)].shape or '?'}" for node in open_nodes(graph, found)]
-    for node in graph.variables:
-        fact = facts[Entry(node)]
-        if not is_known(fact.shape):
-            unknown.append(f"{node.name} {fact.shape or '?'}")
-            continue
-        assert fact.shape is not None and fact.dtype is not None  # a type defaults to float32
-        place = groups.get(node.attributes.get("__ctx_group__", ""), device)
-        specs[node.name] = ArraySpec(fact.shape, fact.dtype, place, stypes[Entry(node)])
+    types: Mapping[Entry, torch.dtype],
+    stypes: Mapping[str, str] | None,
+) -> Facts:
+    """Return what follows from the shapes of inputs and all types; an error lists what does not follow."""
+    found = infer_shapes(graph, shapes, types)
+    facts = replace(Facts.of(found, None, infer_storage(graph, stypes)), types=types)
+    unknown = [f"{node.name} {facts.shapes.get(Entry(node)) or '?'}" for node in open_nodes(graph, found)]
+    unknown += [
+        f"{node.name} {facts.shapes.get(Entry(node)) or '?'}"
+        for node in graph.variables
+        if not is_known(facts.shapes.get(Entry(node)))
+    ]
     if unknown:
         raise ShapeError(
             f"Symbol.simple_bind: shapes do not follow from {dict(shapes)}: {', '.join(unknown)}. "
             "Give those of variables as keywords or in var(shape=...), those of zeros and the like in full."
         )
-    return specs
+    return facts
+
+
+def _spec(node: Node, fact: EntryFacts, groups: Mapping[str, Device], device: Device) -> ArraySpec:
+    """Return what a variable's array must be."""
+    assert fact.shape is not None and fact.dtype is not None  # a type defaults to float32
+    place = groups.get(node.attributes.get("__ctx_group__", ""), device)
+    return ArraySpec(fact.shape, fact.dtype, place, fact.storage)

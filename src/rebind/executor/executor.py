@@ -12,6 +12,7 @@ from .. import config, generators
 from ..device import Device, as_device
 from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
+from ..graph import Facts
 from ..graph.facts import CUDA_GRAPHS
 from ..graph.same_names import warn_of_shared_names
 from ..ndarray import NDArray, array
@@ -116,19 +117,31 @@ class Executor(ReadyRuns):
         requests: Mapping[str, GradReq],
         aux: Mapping[str, NDArray],
         groups: Mapping[str, Device] | None = None,
+        facts: Facts | None = None,
     ) -> Executor:
-        """Return an executor that works on the given arrays themselves; all must be there and fit."""
-        return cls._on(sym, BoundArrays(sym.graph, device, args, grads, requests, aux), groups or {})
+        """Return an executor that works on the given arrays themselves; all must be there and fit.
+
+        `facts` are what follows from them, where that was inferred already.
+        """
+        return cls._on(sym, BoundArrays(sym.graph, device, args, grads, requests, aux), groups or {}, facts)
 
     @classmethod
-    def _on(cls, sym: GraphHolder, arrays: BoundArrays, groups: Mapping[str, Device]) -> Executor:
+    def _on(
+        cls,
+        sym: GraphHolder,
+        arrays: BoundArrays,
+        groups: Mapping[str, Device],
+        facts: Facts | None = None,
+    ) -> Executor:
         self = cls.__new__(cls)
         self._setup(sym, arrays, groups)
         if arrays.missing:
             raise ParameterError(f"bind: arrays are missing for {arrays.missing}")
         if not groups:
             arrays.check_devices()
-        self._make_outputs()
+        # Of two variables of one name one has the other's array, whatever was inferred of it.
+        has_own = len(arrays.slots) + len(arrays.aux) == len(sym.graph.variables)
+        self._make_outputs(facts if facts is not None and has_own else arrays.infer())
         return self
 
     def _setup(self, sym: GraphHolder, arrays: BoundArrays, groups: Mapping[str, Device]) -> None:
@@ -202,17 +215,17 @@ class Executor(ReadyRuns):
         if self._arrays.missing:
             raise ParameterError(f"Executor.forward: arrays are missing for {self._arrays.missing}")
         self._arrays.make_gradients()
-        self._make_outputs()
+        self._make_outputs(self._arrays.infer())
 
-    def _make_outputs(self) -> None:
-        self._plans.facts = self._arrays.infer()
+    def _make_outputs(self, facts: Facts) -> None:
+        self._plans.facts = facts
         if self._arrays.has_large_gradients:
             self._arrays.decide_what_stays(self._plans.bytes_of_results)
-        self._handles = OutputHandles(self._graph.outputs, self._plans.facts, self._device)
+        self._handles = OutputHandles(self._graph.outputs, facts, self._device)
 
     def _run_inference(self) -> tuple[list[Tensor], Pass]:
         """Run the plan for inference, with what is kept from run to run if it has such parts."""
-        plan = self._plans.get(is_train=False, recorded=False)
+        plan = self._plans.get(is_train=False, recorded=False, is_first=not self.has_run)
         if plan.preparation is None:
             return self._run(plan, record=False)
         storages = self._arrays.storages(plan.preparation.positions)
@@ -398,9 +411,10 @@ class Executor(ReadyRuns):
         (2,)
         """
         wanted = {name: tuple(shape) for name, shape in kwargs.items()}
-        arrays = reshaped(self._arrays, wanted, partial_shaping, allow_up_sizing)
-        new = Executor._on(self._symbol, arrays, self._plans.groups)
-        new._monitor = self._monitor
+        facts = self._arrays.infer() if self._handles is None else self._plans.facts
+        arrays, facts = reshaped(self._arrays, facts, wanted, partial_shaping, allow_up_sizing)
+        new = Executor._on(self._symbol, arrays, self._plans.groups, facts)
+        new._monitor, new._kept = self._monitor, Kept(self._kept)
         return new
 
     def release(self) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
+
+import torch
 
 from ..device import Device
 from ..errors import StateError
-from ..graph import Graph
+from ..graph import Entry, Graph
 from ..graph.passes import optimize
 from ..ndarray import NDArray
 from .bound import BoundArrays
@@ -91,6 +93,16 @@ class Inspection(Unpicklable):
         False
         """
         return self._plans.compiles
+
+    def types_in(self, graph: Graph) -> Mapping[Entry, torch.dtype] | None:
+        """Return all types, if it runs this graph: shapes do not change them.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.exp(mx.sym.var("x"))
+        >>> net.simple_bind(mx.cpu(), x=(1,)).types_in(net.graph)[net.graph.outputs[0]]
+        torch.float32
+        """
+        return self._plans.facts.types if graph is self._graph else None
 
     # Arrays.
 

@@ -117,10 +117,16 @@ class _OneByOne(fx.Interpreter):
 
 
 class Kept:
-    """What an executor keeps, for each preparation, until its parameters change."""
+    """What an executor keeps until its parameters change.
 
-    def __init__(self) -> None:
-        self._values: dict[Preparation, _Values] = {}
+    Parameters
+    ----------
+    before
+        Of the executor that it was made from, for other shapes, which may not live until it runs.
+    """
+
+    def __init__(self, before: Kept | None = None) -> None:
+        self._values: _Values | None = None if before is None else before._values
         # Loading, binding and packing leave free memory between arrays that stay; the first run's arrays lie in it, and
         # beside it, as chance has it, and those of later runs in other places.
         self._runs_to_clear = 2
@@ -170,7 +176,9 @@ class Kept:
 
     def _found(self, preparation: Preparation, storages: Sequence[Storage], gives_up: bool) -> _Values | None:
         """Find what `values` returns: in a function of its own, whose memory is free before any is given back."""
-        found = self._values.get(preparation)
+        found = self._values
+        if found is not None and found.preparation is not preparation:
+            found = None
         if found is not None and found.hold(storages):
             return found
         held = [memory_of(storage) for storage in storages if not storage.shared]
@@ -179,16 +187,17 @@ class Kept:
             return None
         if found is not None and found.follow_from(sources):
             return found
-        found = None
-        self._values.pop(preparation, None)  # its memory first
+        if found is not None:
+            found = self._values = None  # its memory first
         found = _in_common(preparation, sources)
         if found is None:
+            self._values = None
             del held, sources  # they would hold weights that are given up
             if self._runs_to_clear:
                 give_back_freed_memory()
             found = _computed(preparation, storages, gives_up and self._may_give_up)
             self._may_give_up = False
-        self._values[preparation] = found
+        self._values = found
         return found
 
     def clear(self) -> None:
@@ -196,7 +205,7 @@ class Kept:
 
         >>> Kept().clear()
         """
-        self._values.clear()
+        self._values = None
 
 
 def _in_common(preparation: Preparation, sources: list[Tensor]) -> _Values | None:

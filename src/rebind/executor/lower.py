@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -161,11 +161,18 @@ class Plan:
         return failure_of(self.code, error)
 
 
-PlanKey: TypeAlias = tuple[Target, tuple[Node, ...], tuple[Node, ...]]
-_plans: weakref.WeakKeyDictionary[Graph, dict[PlanKey, Plan]] = weakref.WeakKeyDictionary()
+#: By what the passes made of a graph; and by the user's graph, for what is computed in other shapes.
+_plans: weakref.WeakKeyDictionary[Graph, dict[Hashable, Plan]] = weakref.WeakKeyDictionary()
 
 
-def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Kernels | None = None) -> Plan:
+def lower(
+    graph: Graph,
+    target: Target,
+    facts: Facts | None = None,
+    kernels: Kernels | None = None,
+    *,
+    is_first: bool = False,
+) -> Plan:
     """Return the plan of `graph` for a target; made once, then cached as long as the graph lives.
 
     Parameters
@@ -179,6 +186,10 @@ def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Ker
     kernels
         For operators that remember something between runs (`Custom`): the executor's own kernels, by their position
         in the graph. Those that are missing are made here, and a plan with them is not shared.
+    is_first
+        Whether it is for the first run in these shapes, which may be the only one. In inference the plan may then be
+        that of other shapes, if it differs only in where packed weights lie in memory: right for these, too, and
+        there already.
 
     Examples
     --------
@@ -188,16 +199,39 @@ def lower(graph: Graph, target: Target, facts: Facts | None = None, kernels: Ker
     >>> outputs[0].tolist()
     [2.0, 2.0]
     """
-    best, known = optimize(graph, facts or Facts(), target)
+    facts = facts or Facts()
+    packs = not (target.recorded or target.training or target.traced or kernels is not None)
+    others = _plans.setdefault(graph, {})
+    if is_first and packs and others:
+        # Not stored: of a program in which each picture has a size of its own that would be all that it ever sees.
+        best, _ = optimize(graph, facts, target, is_stored=False)
+        found = _plans.get(best, {}).get(_key(graph, target)) or others.get((target, _what(graph, best)))
+        if found is not None:
+            return found
+    best, known = optimize(graph, facts, target)
     if kernels is not None:
         return _make_plan(graph, best, known, target, kernels)
-    plans = _plans.setdefault(best, {})
-    # Two graphs may be optimized to one, but take their arguments in another order.
-    key = (target, graph.arguments, graph.auxiliary)
+    plans, key = _plans.setdefault(best, {}), _key(graph, target)
     plan = plans.get(key)
     if plan is None:
         plan = plans[key] = _make_plan(graph, best, known, target, None)
+        if packs and best is not graph and (what := _what(graph, best)) is not None:
+            others.setdefault((target, what), plan)
     return plan
+
+
+def _key(graph: Graph, target: Target) -> Hashable:
+    # Two graphs may be optimized to one, but take their arguments in another order.
+    return target, graph.arguments, graph.auxiliary
+
+
+def _what(graph: Graph, best: Graph) -> Hashable:
+    """Return what `best`, which passes made of `graph`, computes; None where that cannot be compared."""
+    try:
+        hash(found := what_is_computed(best, {node: i for i, node in enumerate(graph.variables)}))
+    except (KeyError, TypeError):  # a variable that a pass made, a parameter that is a list
+        return None
+    return found
 
 
 def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> Plan:

@@ -104,7 +104,13 @@ class Plans:
             self._run_uncompiled(reason)
 
     def get(
-        self, is_train: bool, *, watched: bool = False, recorded: bool = True, compiled: bool = True
+        self,
+        is_train: bool,
+        *,
+        watched: bool = False,
+        recorded: bool = True,
+        compiled: bool = True,
+        is_first: bool = False,
     ) -> Plan:
         """Return the plan for a mode.
 
@@ -119,6 +125,8 @@ class Plans:
             Whether the run may be differentiated. Otherwise inference has passes of its own.
         compiled
             Whether it may be compiled.
+        is_first
+            Whether it is for the executor's first run, which may be its only one: see `lower`.
 
         Examples
         --------
@@ -145,7 +153,9 @@ class Plans:
             if traced and not recorded and self._has_other_shapes(target):
                 plan = self._plans[key] = self.get(is_train, recorded=False, compiled=False)
                 return plan
-            plan = self._plans[key] = lower(graph, target, self.facts, self._kernels)
+            plan = lower(graph, target, self.facts, self._kernels, is_first=is_first)
+            if not is_first:
+                self._plans[key] = plan
         if plan.compiled is not None and plan.compiled.failure is not None:  # when another executor ran it
             self.compiles = False
             return self.get(is_train, recorded=recorded)

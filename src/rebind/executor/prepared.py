@@ -7,11 +7,11 @@ graph; their results, which executors keep (`kept.py`), are further inputs of th
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..graph import Application, Entry, Facts, Graph, Variable
+from ..graph import Application, Entry, Facts, Graph, Node, Variable
 from ..graph.passes.substitution import substitute
 from ..ops.nn.inference_layers import PACK_FILTERS, PACK_TRANSPOSED_FILTERS
 from ..ops.quantization.inference_layers import PACK_DENSE_LEVELS, PACK_LEVELS
@@ -94,8 +94,10 @@ def split(graph: Graph, facts: Facts) -> Split | None:
     return Split(Graph(wanted), rest, facts.after(replaced), variables)
 
 
-def what_is_computed(graph: Graph) -> Hashable:
-    """Return what a graph of operators whose results are kept computes; equal for all shapes of data.
+def what_is_computed(graph: Graph, variables: Mapping[Node, int] | None = None) -> Hashable:
+    """Return what a graph computes, where packed weights lie in memory left aside: equal for most shapes of data.
+
+    Variables are told apart by `variables`, their numbers, or, without them, by where they are.
 
     >>> import rebind as mx
     >>> graphs = [mx.sym.exp(mx.sym.var(name)).graph for name in "ab"]
@@ -114,7 +116,7 @@ def what_is_computed(graph: Graph) -> Hashable:
             # Only the layout follows from the shape of data.
             for name in _OF_DATA.get(node.operator, ()):
                 del params[name]
-            calls.append((node.operator.name, tuple(params.items()), tuple(map(place, node.inputs))))
+            calls.append((node.operator, tuple(params.items()), tuple(map(place, node.inputs))))
         else:
-            calls.append(None)
+            calls.append(None if variables is None else variables[node])
     return tuple(calls), tuple(map(place, graph.outputs))

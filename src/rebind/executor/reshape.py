@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..errors import NameLookupError, ShapeError, near_names
-from ..graph import infer_shapes, infer_types
+from ..graph import Facts, infer_shapes
 from ..ndarray import NDArray
 from ..shapes import Shape, size
 from .arguments import in_shape
@@ -15,21 +16,30 @@ __all__ = ["reshaped"]
 
 
 def reshaped(
-    arrays: BoundArrays, wanted: Mapping[str, Shape], partial_shaping: bool, allow_up_sizing: bool
-) -> BoundArrays:
-    """Return the arrays for other shapes of inputs; what has the same shape is shared. As `Executor.reshape`.
+    arrays: BoundArrays,
+    facts: Facts,
+    wanted: Mapping[str, Shape],
+    partial_shaping: bool,
+    allow_up_sizing: bool,
+) -> tuple[BoundArrays, Facts]:
+    """Return the arrays for other shapes of inputs, and what follows; as `Executor.reshape`.
+
+    What has the same shape is shared. Types are the same, and `facts` of the arrays before hold for them.
 
     >>> import rebind as mx
     >>> args = {"x": mx.nd.zeros((4,))}
     >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), args, {}, {"x": "null"}, {})
-    >>> reshaped(arrays, {"x": (2,)}, partial_shaping=False, allow_up_sizing=False).slots["x"].array.shape
+    >>> new, facts = reshaped(
+    ...     arrays, arrays.infer(), {"x": (2,)}, partial_shaping=False, allow_up_sizing=False
+    ... )
+    >>> new.slots["x"].array.shape
     (2,)
     """
     graph = arrays.graph
     for name in wanted:
         if name not in arrays.slots:
             raise NameLookupError(f"Executor.reshape: no argument {name!r}{near_names(name, arrays.slots)}")
-    inferred = infer_shapes(graph, wanted, infer_types(graph, arrays.types()))
+    inferred = infer_shapes(graph, wanted, facts.types)
     args: dict[str, NDArray] = {}
     grads: dict[str, NDArray | None] = {}
     for node, shape in zip(graph.arguments, inferred.arguments, strict=True):
@@ -46,7 +56,8 @@ def reshaped(
         if slot.bound_grad is not None:
             grads[node.name] = in_shape(slot.bound_grad, shape)
     aux = {name: value for name, value in arrays.aux.items() if value is not None}
-    return BoundArrays(graph, arrays.device, args, grads, arrays.requests, aux)
+    new = BoundArrays(graph, arrays.device, args, grads, arrays.requests, aux)
+    return new, replace(facts, shapes=inferred.entries)
 
 
 def _check_new_shape(name: str, old: NDArray, shape: Shape, may_change: bool, may_grow: bool) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
@@ -73,7 +73,7 @@ class Variable:
         return f"<variable {self.name!r}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Application:
     """A node that applies an operator to inputs.
 
@@ -120,15 +120,31 @@ class Application:
         object.__setattr__(self, "attributes", dict(self.attributes))
         object.__setattr__(self, "called_as", self.called_as or self.operator.name)
 
-    @property
+    # Once for a node: inference, passes and what writes code ask for them again for each shape.
+
+    @cached_property
     def input_names(self) -> tuple[str, ...]:
         """The operator's names of the inputs."""
         return self.operator.signature.inputs_for(self.params, len(self.inputs))
 
-    @property
+    @cached_property
     def output_names(self) -> tuple[str, ...]:
         """The full names of all outputs: ``fc1_output``."""
         return tuple(f"{self.name}_{output}" for output in self.operator.record.output_names(self.params))
+
+    @cached_property
+    def _count(self) -> int:
+        return len(self.operator.record.output_names(self.params))
+
+    @property
+    def outputs(self) -> tuple[Entry, ...]:
+        """All outputs.
+
+        >>> import rebind as mx
+        >>> [entry.name for entry in mx.sym.exp(mx.sym.var("x"), name="e").graph.outputs[0].node.outputs]
+        ['e_output']
+        """
+        return tuple([Entry(self, i) for i in range(self._count)])
 
     @property
     def visible_outputs(self) -> int:
@@ -143,7 +159,9 @@ class Application:
         >>> node.with_inputs([Entry(Variable("y"))]).inputs[0].name, node.inputs[0].name
         ('y', 'x')
         """
-        return replace(self, inputs=tuple(inputs))
+        return Application(
+            self.operator, self.name, tuple(inputs), self.params, self.given, self.attributes, self.called_as
+        )
 
     def locate(self, error: MXNetError, inputs: Sequence[str] = ()) -> MXNetError:
         """Add to an error that it comes from this node, and return it; `inputs` are texts for its end.
@@ -245,6 +263,23 @@ class Graph:
         return found
 
     @cached_property
+    def single_users(self) -> Mapping[Entry, tuple[Application, int]]:
+        """The user of each entry that is used once, and as which of its inputs.
+
+        >>> import rebind as mx
+        >>> graph = mx.sym.exp(mx.sym.var("x"), name="e").graph
+        >>> [(entry.name, user.name) for entry, (user, _) in graph.single_users.items()]
+        [('x', 'e')]
+        """
+        return {
+            entry: (node, i)
+            for node in self.nodes
+            if isinstance(node, Application)
+            for i, entry in enumerate(node.inputs)
+            if self.uses[entry] == 1
+        }
+
+    @cached_property
     def output_names(self) -> tuple[str, ...]:
         """The names of the outputs."""
         return tuple(entry.name for entry in self.outputs)
@@ -278,13 +313,14 @@ def depth_first(starts: Iterable[T], sources: Callable[[T], Sequence[T]]) -> lis
         seen.add(id(start))
         while stack:
             node, rest = stack[-1]
-            source = next((each for each in rest if id(each) not in seen), None)
-            if source is None:
+            for source in rest:
+                if id(source) not in seen:
+                    seen.add(id(source))
+                    stack.append((source, iter(sources(source))))
+                    break
+            else:
                 order.append(node)
                 stack.pop()
-            else:
-                seen.add(id(source))
-                stack.append((source, iter(sources(source))))
     return order
 
 

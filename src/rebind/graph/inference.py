@@ -114,15 +114,24 @@ def _declared_type(node: Node) -> torch.dtype:
 
 
 def _settle(applications: list[Application], known: dict[Entry, torch.dtype]) -> None:
+    seen: dict[Node, tuple] = {}  # what was known around a node when it was last visited
+    is_open = False
     for order in _sweeps(applications):
         changed = False
         for node in order:
+            outputs = node.outputs
+            around = (*node.inputs, *outputs)
+            # Most nodes settle in the first sweep; those are not asked again.
+            if seen.get(node) == tuple([known.get(entry) for entry in around]):
+                continue
             try:
-                changed |= _unify_types(node, known)
+                changed |= _have_one_type(node, around, known) or _unify_types(node, outputs, known)
             except MXNetError as error:
                 node.locate(error)
                 raise
-        if not changed:
+            seen[node] = after = tuple([known.get(entry) for entry in around])
+            is_open = is_open or None in after
+        if not (changed and is_open):
             return
 
 
@@ -134,12 +143,23 @@ def _sweeps(nodes: list[Application]) -> Iterator[list[Application]]:
         yield nodes[::-1]
 
 
-def _unify_types(node: Application, known: dict[Entry, torch.dtype]) -> bool:
+def _have_one_type(node: Application, around: Sequence[Entry], known: dict[Entry, torch.dtype]) -> bool:
+    """Give all inputs and outputs their one type, where an operator declares nothing else; return whether that went."""
+    inference = node.operator.inference
+    if inference.types is not None or inference.types_rule is not None:
+        return False
+    types = {known[entry] for entry in around if entry in known}
+    if len(types) != 1:
+        return False
+    known.update(dict.fromkeys(around, types.pop()))
+    return True
+
+
+def _unify_types(node: Application, outputs: Sequence[Entry], known: dict[Entry, torch.dtype]) -> bool:
     op, p = node.operator, node.params
     slots = op.inference.type_slots(p)
     named: list[tuple[str, Entry]] = [*zip(node.input_names, node.inputs, strict=True)]
-    outputs = op.record.output_names(p)
-    named += [(name, Entry(node, i)) for i, name in enumerate(outputs)]
+    named += zip(op.record.output_names(p), outputs, strict=True)
     bound: dict[str, tuple[str, torch.dtype]] = {}
     resolved: list[tuple[str, Entry, TypeSlot]] = []
     count = len(node.inputs)
@@ -206,13 +226,13 @@ def _computed_type(node: Application, output: int, known: Mapping[Entry, torch.d
 def infer_shapes(
     graph: Graph,
     given: Mapping[str, Shape],
-    types: Inferred[torch.dtype] | None = None,
+    types: Inferred[torch.dtype] | Mapping[Entry, torch.dtype] | None = None,
     *,
     declared: bool = True,
 ) -> Inferred[Shape]:
     """Return the shapes that follow from `given` (name of an argument to shape) and from ``var(shape=)``.
 
-    The latter are left aside without `declared`.
+    The latter are left aside without `declared`. `types` are what `infer_types` gave, as a whole or by entry.
 
     Raises
     ------
@@ -237,11 +257,12 @@ def infer_shapes(
                 shape = merge(shape, wanted)
         if shape is not None:
             known[Entry(node)] = shape
-    inference = _ShapeInference(known, types or infer_types(graph, {}))
+    types = infer_types(graph, {}) if types is None else types
+    inference = _ShapeInference(known, types.entries if isinstance(types, Inferred) else types)
     applications = [node for node in graph.nodes if not node.is_variable]
     for order in _sweeps(applications):
         # A list: all nodes are visited, those after the first that learnt something too.
-        if not any([inference.visit(node) for node in order]):
+        if not any([inference.visit(node) for node in order]) or not inference.is_open:
             break
     return _collect(graph, known)
 
@@ -275,41 +296,46 @@ def declared_shape(node: Node, unknown: int | None) -> Shape | None:
 class _ShapeInference:
     """What is known so far, and how one node adds to it."""
 
-    def __init__(self, known: dict[Entry, Shape], types: Inferred[torch.dtype]) -> None:
+    def __init__(self, known: dict[Entry, Shape], types: Mapping[Entry, torch.dtype]) -> None:
         self.known = known
         self.types = types
         self.seen: dict[Node, tuple] = {}  # what was known around a node when it was last visited
+        self.is_open = False  # whether a visit has left something unknown, so that another may learn more
 
     def visit(self, node: Application) -> bool:
         """Learn from one node; return whether anything was new."""
         op, p = node.operator, node.params
         keys = node.inputs
-        out_keys = [Entry(node, i) for i in range(len(op.record.output_names(p)))]
-        before = tuple(self.known.get(key) for key in (*keys, *out_keys))
+        out_keys = node.outputs
+        around = (*keys, *out_keys)
+        before = tuple([self.known.get(key) for key in around])
         # Most nodes settle in the first sweep; those are not asked again.
         if self.seen.get(node) == before:
             return False
         names = node.input_names
         shapes = dict(zip(names, before, strict=False))
         try:
-            self._learn(node, names, keys, op.inference.filled_shapes(shapes, p), shapes)
+            filled = op.inference.filled_shapes(shapes, p)
+            if filled:
+                self._learn(node, names, keys, filled, shapes)
             # Backward, from outputs to inputs, only where something is still unknown.
-            if not all(is_known(shape) for shape in shapes.values()):
+            if not all(map(is_known, shapes.values())):
                 outputs = [self.known.get(key) for key in out_keys]
                 shapes = {name: self.known.get(key) for name, key in zip(names, keys, strict=True)}
                 self._learn(node, names, keys, op.inference.shapes_of_inputs(shapes, outputs, p), shapes)
             # As they are now: both rules may have added to them.
             inputs = [self.known.get(key) for key in keys]
             half_known = op.inference.half_known_rule
-            if all(shape is not None for shape in inputs):
+            if None not in inputs:
                 self._forward(node, inputs, out_keys)
             elif half_known is not None:
                 self._take_outputs(half_known(dict(zip(names, inputs, strict=True)), p), out_keys)
         except MXNetError as error:
             node.locate(error)
             raise
-        after = tuple(self.known.get(key) for key in (*keys, *out_keys))
+        after = tuple([self.known.get(key) for key in around])
         self.seen[node] = after
+        self.is_open = self.is_open or not all(map(is_known, after))
         return after != before
 
     def _learn(
@@ -347,8 +373,8 @@ class _ShapeInference:
 
     def _forward(self, node: Application, inputs: Sequence[Shape | None], out_keys: Sequence[Entry]) -> None:
         op, p = node.operator, node.params
-        dtypes_ = [self.types.of(entry) for entry in node.inputs]
-        known_all = all(is_known(shape) for shape in inputs)
+        dtypes_ = [self.types.get(entry) for entry in node.inputs]
+        known_all = all(map(is_known, inputs))
         answers: list[Sequence[Shape | None]] = []
         if not known_all:
             found = self._from_half_known(node, inputs, out_keys)

@@ -37,10 +37,14 @@ def warn_of_shared_names(graph: Graph) -> None:
 
 
 def _own_variables(node: Application) -> Iterator[Node]:
+    """Yield the variables that composing made for a layer: they have its parameters as attributes."""
+    given = node.given.items()
     return (
         entry.node
         for entry in node.inputs
-        if entry.node.is_variable and entry.node.name.startswith(f"{node.name}_")
+        if entry.node.is_variable
+        and entry.node.name.startswith(f"{node.name}_")
+        and given <= entry.node.attributes.items()
     )
 
 

@@ -64,16 +64,27 @@ class OneDevice:
 
     def bring(self, batch: object) -> bool:
         """Lend or copy a batch, with labels or without; return whether it fits. If not, nothing has changed."""
-        read = _read(batch)
-        if read is None:
+        if not self.takes(batch):
             return False
-        data, labels = read
-        if not self._data.takes(data) or (labels and not self._labels.takes(labels)):
-            return False
+        data, labels = _read(batch) or ((), ())
         self._data.bring(data)
         if labels:
             self._labels.bring(labels)
         return True
+
+    def takes(self, batch: object) -> bool:
+        """Return whether a batch, with labels or without, fits.
+
+        >>> import rebind as mx
+        >>> inputs = OneDevice([mx.nd.zeros((2,))], [])
+        >>> [inputs.takes(mx.io.DataBatch([mx.nd.zeros((size,))])) for size in (2, 3)]
+        [True, False]
+        """
+        read = _read(batch)
+        if read is None:
+            return False
+        data, labels = read
+        return self._data.takes(data) and not (labels and not self._labels.takes(labels))
 
     def note_run(self) -> None:
         """Note, after a run, which inputs are still lent."""
@@ -243,6 +254,9 @@ class LikeLast:
     def _repeat(self, known: Repeatable[B], find_out: Callable[[], B | None], batch: object) -> bool:
         if known.found is None:
             if not known.is_worth_while or not self._execs[0].has_run:
+                return False
+            # For another shape there is nothing to be found out of the executor of the last one.
+            if self._inputs is None or not self._inputs.takes(batch):
                 return False
             known.keep(find_out())
         found = known.found

@@ -196,7 +196,8 @@ def bind_replicas(
             same_size = split.sizes[k] == shared.split.sizes[k]
             sharing = Sharing(source, _shared_names(network, shapes, same_size, source))
             # A shared parameter has its type already; the others follow from it.
-            types.update({name: source.arg_dict[name].dtype for name in sharing.names or ()})
+            arrays = source.arg_dict
+            types.update({name: arrays[name].dtype for name in sharing.names or ()})
         executors.append(
             simple_bind(network.symbol, device, shapes, types, network.requests, devices.groups[k], sharing)
         )

@@ -12,7 +12,7 @@ from ..graph import Application, Entry, Graph
 from .substitution import substitute
 
 __all__ = [
-    "NO_ACTIVATION", "Fuse", "FusedActivation", "Users", "activation_after", "fuse_layers", "is_kept", "single_users",
+    "NO_ACTIVATION", "Fuse", "FusedActivation", "Users", "activation_after", "fuse_layers", "is_kept",
     "sum_after", "windows",
 ]  # fmt: skip
 
@@ -46,7 +46,7 @@ _ACTIVATIONS: Mapping[str, Callable[[Params], FusedActivation | None]] = {
     "tanh": lambda p: _ALIKE["tanh"],
 }
 
-#: Where each entry is used, if it is used once: the node, and as which of its inputs.
+#: `Graph.single_users`.
 Users: TypeAlias = Mapping[Entry, tuple[Application, int]]
 
 
@@ -68,7 +68,7 @@ def fuse_layers(graph: Graph, facts: Facts, fuse: Fuse) -> tuple[Graph, Facts]:
     >>> [node.name for node in fuse_layers(graph, Facts(), without_tanh)[0].nodes]
     ['x', 'e']
     """
-    users = single_users(graph)
+    users = graph.single_users
     instead: dict[Entry, Entry] = {}
     added: set[Entry] = set()
     # The last first: of two layers that are added the later one adds.
@@ -83,23 +83,6 @@ def fuse_layers(graph: Graph, facts: Facts, fuse: Fuse) -> tuple[Graph, Facts]:
     return graph, facts.after(replaced)
 
 
-def single_users(graph: Graph) -> Users:
-    """Return the user of each entry that is used once, and as which of its inputs.
-
-    >>> import rebind as mx
-    >>> x = mx.sym.var("x")
-    >>> [(entry.name, user.name) for entry, (user, _) in single_users(mx.sym.exp(x, name="e").graph).items()]
-    [('x', 'e')]
-    """
-    return {
-        entry: (node, i)
-        for node in graph.nodes
-        if isinstance(node, Application)
-        for i, entry in enumerate(node.inputs)
-        if graph.uses[entry] == 1
-    }
-
-
 def activation_after(
     entry: Entry, users: Users, among: Collection[str] | None = None
 ) -> tuple[Entry, FusedActivation]:
@@ -110,7 +93,7 @@ def activation_after(
     >>> import rebind as mx
     >>> graph = mx.sym.tanh(mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc"), name="t").graph
     >>> layer = next(Entry(node) for node in graph.nodes if node.name == "fc")
-    >>> end, activation = activation_after(layer, single_users(graph))
+    >>> end, activation = activation_after(layer, graph.single_users)
     >>> end.name, activation.name
     ('t_output', 'tanh')
     """
@@ -135,7 +118,7 @@ def sum_after(
     >>> graph = mx.sym.elemwise_add(x, mx.sym.exp(x, name="e"), name="sum").graph
     >>> facts = Facts.of(infer_shapes(graph, {"x": (2, 3)}))
     >>> layer = next(node for node in graph.nodes if node.name == "e")
-    >>> [entry.name for entry in sum_after(layer, facts, single_users(graph), ())]
+    >>> [entry.name for entry in sum_after(layer, facts, graph.single_users, ())]
     ['sum_output', 'x']
     """
     result = Entry(node)

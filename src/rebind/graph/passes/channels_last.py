@@ -15,7 +15,7 @@ from ...ops.nn.inference_layers import FILTERS_CHANNELS_LAST
 from ...ops.nn.normalization import FEW_CHANNELS
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
-from .calls import Users, is_kept, single_users
+from .calls import Users, is_kept
 
 __all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "TRANSPOSED", "channels_last", "types_with_channels_last"]
 
@@ -58,7 +58,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
     in_inference = not (target.recorded or target.training)
     operators = (TRANSPOSED,) if in_inference and device == "cpu" else (*CONVOLUTIONS, TRANSPOSED)
     axes, types = _AXES.get(device, ()), types_with_channels_last(target.device)
-    users = single_users(graph) if device == "cpu" else {}
+    users = graph.single_users if device == "cpu" else {}
     made: dict[Entry, Entry] = {}
     filters: Counter[Entry] = Counter()
 

@@ -7,7 +7,7 @@ import torch
 from ...ops.nn.inference_layers import FOLD_NORM_BEFORE
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import is_kept, single_users
+from .calls import is_kept
 from .channels_last import CONVOLUTIONS
 from .fold_batch_norm import folded_weights
 from .substitution import substitute, with_weights
@@ -29,7 +29,7 @@ def fold_norm_before(graph: Graph, facts: Facts, target: Target) -> tuple[Graph,
     """
     if target.training:
         return graph, facts
-    users = single_users(graph)
+    users = graph.single_users
     instead: dict[Entry, Entry] = {}
     for node in graph.nodes:
         if isinstance(node, Application) and node.operator.name == "BatchNorm":

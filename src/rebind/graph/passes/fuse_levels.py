@@ -26,7 +26,7 @@ from ...ops.quantization.inference_layers import (
 from ...shapes import Shape, is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import NO_ACTIVATION, FusedActivation, Users, activation_after, is_kept, single_users
+from .calls import NO_ACTIVATION, FusedActivation, Users, activation_after, is_kept
 from .level_ranges import known_ends, range_between, range_of
 from .substitution import substitute
 
@@ -79,7 +79,7 @@ def fuse_levels(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fact
     """
     if target.traced or target.spans_devices or target.device.type != "cpu" or not can_compute_levels():
         return graph, facts
-    users = single_users(graph)
+    users = graph.single_users
     instead: dict[Entry, Entry] = {}
     for node in graph.nodes:
         if isinstance(node, Application):

@@ -307,10 +307,11 @@ def uses_shapes(graph: Graph, target: Target) -> bool:
     return any(each.uses_shapes for each in _passes_for(graph, target))
 
 
-def optimize(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+def optimize(graph: Graph, facts: Facts, target: Target, *, is_stored: bool = True) -> tuple[Graph, Facts]:
     """Return the graph that is run for `target`, and what is known of its entries.
 
-    The same graph object is returned for the same input, so that what is made from it can be cached with it.
+    The same graph object is returned for the same input, so that what is made from it can be cached with it; without
+    `is_stored`, what is made for these shapes is not.
 
     Examples
     --------
@@ -329,7 +330,7 @@ def optimize(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     if first == len(passes):
         return graph, facts
     shapes = tuple(facts.shapes.get(Entry(node)) for node in graph.variables)
-    return _once(graph, (target, _types(graph, facts), shapes), passes[first:], facts, target)
+    return _once(graph, (target, _types(graph, facts), shapes), passes[first:], facts, target, is_stored)
 
 
 def optimize_without_shapes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -367,12 +368,19 @@ def _types(graph: Graph, facts: Facts) -> Hashable:
 
 
 def _once(
-    graph: Graph, key: Hashable, passes: Sequence[Pass], facts: Facts, target: Target
+    graph: Graph,
+    key: Hashable,
+    passes: Sequence[Pass],
+    facts: Facts,
+    target: Target,
+    is_stored: bool = True,
 ) -> tuple[Graph, Facts]:
     """Run passes, or return what they made of the graph before for this key."""
     made = _made.setdefault(graph, {})
     if key not in made:
         new, known = _run(passes, graph, facts, target)
+        if not is_stored:
+            return new, known
         # A graph must not be held by its own entry here, or it would live for ever.
         made[key] = (None if new is graph else new, known)
     new_or_none, known = made[key]
