@@ -13,13 +13,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeAlias
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
 from .errors import FormatError, MissingFileError, MXNetError
 from .imaging import decode_flagged, resize
 from .recordio import IRHeader, MXIndexedRecordIO, pack, pack_img
 from .recordio.lists import ListItem, find_pictures, read_list, write_list
+from .terminal import Console, track
 
 __all__ = ["make_lists", "make_records", "packed", "run"]
 

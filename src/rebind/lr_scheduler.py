@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import logging
 import math
 from collections.abc import Mapping, Sequence
 
 from .checks import check_numbers
 from .errors import ArgumentError, ParameterError
+from .logs import log
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
@@ -198,13 +198,13 @@ class FactorScheduler(LRScheduler):
             self.base_lr *= self.factor
             if self.base_lr < self.stop_factor_lr:
                 self.base_lr = self.stop_factor_lr
-                logging.info(
+                log().info(
                     "Update[%d]: now learning rate arrived at %0.5e, will not change in the future",
                     num_update,
                     self.base_lr,
                 )
             else:
-                logging.info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
+                log().info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
         return self.base_lr
 
 
@@ -254,7 +254,7 @@ class MultiFactorScheduler(LRScheduler):
             self.count = self.step[self.cur_step_ind]
             self.cur_step_ind += 1
             self.base_lr *= self.factor
-            logging.info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
+            log().info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
         return self.base_lr
 
 

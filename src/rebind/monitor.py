@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import math
 import re
 import weakref
@@ -15,6 +14,7 @@ import torch
 
 from .errors import ArgumentError, NonFiniteError, ParameterError
 from .executor import Executor
+from .logs import log
 from .ndarray import NDArray
 
 __all__ = ["Monitor", "NaNMonitor"]
@@ -210,7 +210,7 @@ class Monitor:
         >>> monitor.toc_print()  # logs: Batch:       1 e_output                       1.0
         """
         for step, name, text in self.toc():
-            logging.info("Batch: %7d %-30s %s", step, name, text)
+            log().info("Batch: %7d %-30s %s", step, name, text)
 
 
 def _held(executors: Sequence[AnyExecutor]) -> list[tuple[AnyExecutor, str, NDArray]]:
@@ -338,7 +338,7 @@ class NaNMonitor(Monitor):
         for step, _, text in self.toc():
             if self.stop:
                 raise NonFiniteError(f"Batch {step}: {text}")
-            logging.warning("Batch %d: %s", step, text)
+            log().warning("Batch %d: %s", step, text)
 
 
 def _is_learned(exe: AnyExecutor, name: str) -> bool:

@@ -418,7 +418,7 @@ def test_verbosity(verbosity, lines, own, caplog):
     assert [
         record.getMessage()[: len(line)] for record, line in zip(caplog.records, lines, strict=True)
     ] == lines
-    assert {record.name for record in caplog.records} <= {"mine" if own else "root"}
+    assert {record.name for record in caplog.records} <= {"mine" if own else "rebind"}
 
 
 def test_a_callback_of_ones_own_after_the_validation(caplog):

@@ -44,9 +44,9 @@ def write_files(folder):
             file.write(head + bytes(i % 251 for i in range(int(np.prod(shape)))))
 
 
-def iterators(folder):
+def iterators(folder, shuffle=True):
     pictures = {"path_imgrec": f"{folder}/a.rec", "data_shape": (3, 12, 12), "batch_size": BATCH}
-    arrays = mx.io.NDArrayIter(OLD_DATA[:30], np.arange(30), BATCH, shuffle=True)
+    arrays = mx.io.NDArrayIter(OLD_DATA[:30], np.arange(30), BATCH, shuffle=shuffle)
     found = {
         "ImageRecordIter": mx.io.ImageRecordIter(**pictures, label_width=7, rand_crop=True, preprocess_threads=3),
         "ImageRecordIter unbuffered": mx.io.ImageRecordIter(**pictures, label_width=7, prefetch_buffer=0),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable
 from typing import ClassVar
 
 from ..checks import check_numbers
+from ..logs import log
 from ..protocols import Metric
 from .hooks import OnBatchEnd, OnEvalEnd
 from .records import BatchEndParam, begin_window, check_positive
@@ -47,16 +47,16 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     """
     check_positive(period, "log_train_metric: period")
 
-    def log(param: BatchEndParam) -> None:
+    def log_metric(param: BatchEndParam) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
             run = run_of(param)
             for name, value in run.figures(callback, param.eval_metric):
                 if run.speaks:
-                    logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+                    log().info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
             if auto_reset:
                 begin_window(param.eval_metric)
 
-    callback = _BatchEndFunction(log, period)
+    callback = _BatchEndFunction(log_metric, period)
     return callback
 
 
@@ -110,9 +110,7 @@ class Speedometer(OnBatchEnd):
         workers = run.pace(self)
         if metric is None:
             if run.speaks:
-                logging.info(
-                    "Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", epoch, count, self._speed(workers)
-                )
+                log().info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", epoch, count, self._speed(workers))
             return
         # Read before the clock: the value waits for the device, and so belongs to the time of these batches.
         pairs = run.figures(self, metric)
@@ -122,7 +120,7 @@ class Speedometer(OnBatchEnd):
         if not run.speaks:
             return
         # MXNet's line, tabs included: there are scripts that parse it.
-        logging.info(
+        log().info(
             "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(pairs),
             epoch,
             first,
@@ -166,7 +164,7 @@ class ProgressBar(OnBatchEnd):
         done = param.nbatch / self.total
         filled = round(self.bar_len * done)
         bar = "=" * filled + "-" * (self.bar_len - filled)
-        logging.info("[%s] %s%s\r", bar, math.ceil(100 * done), "%")
+        log().info("[%s] %s%s\r", bar, math.ceil(100 * done), "%")
 
 
 class LogValidationMetricsCallback(OnEvalEnd):
@@ -179,4 +177,4 @@ class LogValidationMetricsCallback(OnEvalEnd):
         """Take the record of the evaluation."""
         if param.eval_metric is not None and run_of(param).speaks:
             for name, value in param.eval_metric.get_name_value():
-                logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+                log().info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

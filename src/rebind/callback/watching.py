@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from typing import ClassVar
 
 from ..checkpoint import save_checkpoint
 from ..checks import check_numbers
 from ..errors import ParameterError
+from ..logs import log
 from ..protocols import StateTree
 from .hooks import OnEvalEnd
 from .records import BatchEndParam, StopTraining, check_positive, module_of
@@ -208,7 +208,7 @@ class ReduceLROnPlateau(_Watch):
             if reduced < rate:
                 optimizer.set_learning_rate(reduced)
                 if run_of(param).speaks:
-                    logging.info("Epoch[%d] The learning rate is now %g", param.epoch, reduced)
+                    log().info("Epoch[%d] The learning rate is now %g", param.epoch, reduced)
 
     def state_dict(self) -> StateTree:
         """Return what was seen, for `load_state_dict`.

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 from .. import symbol as symbols
 from ..errors import FormatError, MissingFileError, near_names
 from ..files import atomic_write
+from ..logs import log
 from ..ndarray import NDArray, load, save
 from ..symbol import Symbol
 
@@ -69,7 +69,7 @@ def save_checkpoint(
             file.write(symbol.tojson(remove_amp_cast=remove_amp_cast))
     path = params_path(prefix, epoch)
     write_params(path, arg_params, aux_params)
-    logging.info('Saved checkpoint to "%s"', path)
+    log().info('Saved checkpoint to "%s"', path)
 
 
 def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
@@ -137,7 +137,7 @@ def read_params(path: str) -> tuple[Params, Params]:
     """
     loaded = load(path)
     if not loaded:  # as in MXNet, no error: a network may have no parameters
-        logging.warning("Params file '%s' is empty", path)
+        log().warning("Params file '%s' is empty", path)
         return {}, {}
     if not isinstance(loaded, dict):
         raise FormatError(f"{path}: arrays of a checkpoint must have names; got a list of {len(loaded)}")

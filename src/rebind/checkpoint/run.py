@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import glob
-import logging
 import os
 import re
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from ..errors import ArgumentError, FormatError, ParameterError
 from ..files import atomic_write
+from ..logs import log
 from ..protocols import StateTree
 from .tree import read_tree, write_tree
 
@@ -201,5 +201,5 @@ class Checkpoint:
             try:
                 return position, read_tree(self.path(position))
             except FormatError as error:
-                logging.warning("Checkpoint: skipped a damaged file. %s", error)
+                log().warning("Checkpoint: skipped a damaged file. %s", error)
         return None

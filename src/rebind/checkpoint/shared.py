@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import logging
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from ..distributed import JSON, Job, first_does, from_first, gather_bytes, scatter_bytes
+from ..logs import log
 from ..protocols import StateTree
 from .differences import Difference, difference, digests, patched, shared_part
 from .run import Checkpoint, Position
@@ -123,7 +123,7 @@ class SharedCheckpoint:
         whole = _saved(self.checkpoint.newest(between_epochs=True))
         if whole is None:
             return found
-        logging.warning(
+        log().warning(
             'Checkpoint: "%s" was saved by %d workers within an epoch; on %d the run resumes from "%s"',
             self.checkpoint.path(found.position),
             found.workers,

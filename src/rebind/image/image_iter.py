@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..errors import ArgumentError, FormatError, ParameterError, ShapeError, Sta
 from ..imaging import decode
 from ..io import DataBatch, DataDesc
 from ..io.iterator import State
+from ..logs import log
 from ..ndarray import NDArray, array
 from .augmenter import augmented, load_states, states_of
 from .lists import ListedPicture
@@ -228,7 +228,7 @@ class ImageIter(SampleIter):
             try:
                 picture, row = self._sample(label, encoded)
             except LeftOut as error:
-                logging.debug("Invalid image, skipping: %s", error)
+                log().debug("Invalid image, skipping: %s", error)
                 continue
             if tuple(picture.shape) != self.data_shape:
                 raise ShapeError(

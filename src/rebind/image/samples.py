@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from ..checks import warn_user
 from ..errors import ArgumentError, FormatError, MissingFileError, ParameterError
 from ..io import DataIter
 from ..io.partition import chosen_part, place_in_job, sample_bounds
+from ..logs import log
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from ..recordio.packing import Label
@@ -97,7 +97,7 @@ class SampleIter(DataIter):
         self.imglist: Entries | None = None
         self.seq: list[Any] | None = None
         if record is not None:
-            logging.info("%s: loading recordio %s...", self._who, record)
+            log().info("%s: loading recordio %s...", self._who, record)
             if index is not None:
                 self.imgrec = indexed = MXIndexedRecordIO(index, record, "r")
                 self.imgidx = list(indexed.keys)
@@ -105,10 +105,10 @@ class SampleIter(DataIter):
             else:
                 self.imgrec = MXRecordIO(record, "r")
         if list_file is not None:
-            logging.info("%s: loading image list %s...", self._who, list_file)
+            log().info("%s: loading image list %s...", self._who, list_file)
             self.imglist = entries_in(os.fspath(list_file), self._who)
         elif imglist is not None:
-            logging.info("%s: loading image list...", self._who)
+            log().info("%s: loading image list...", self._who)
             self.imglist = entries_of(imglist, self._who)
         if record is None:
             self._check_root()
@@ -153,7 +153,7 @@ class SampleIter(DataIter):
                         "'rebind im2rec' writes it."
                     )
             if (place := place_in_job()) is not None and num_parts is None:
-                logging.warning(
+                log().warning(
                     "%s: reads all of the file, as each of the %d workers does: parts of it need path_imgidx. "
                     "'rebind im2rec' writes it.",
                     self._who,

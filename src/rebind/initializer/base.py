@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..checks import check_instance
 from ..errors import ArgumentError, NameLookupError, ShapeError, shown
+from ..logs import log
 from ..ndarray import NDArray
 from ..registry import Registry
 
@@ -180,7 +180,7 @@ class Initializer:
         chosen = self if self._verbose else getattr(desc, "global_init", None)
         if chosen is not None and chosen._verbose:
             show = chosen._print_func or _norm
-            logging.info("Initialized %s as %s: %s", desc, how, show(arr))
+            log().info("Initialized %s as %s: %s", desc, how, show(arr))
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define _init_weight(name, arr)")

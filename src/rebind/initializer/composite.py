@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping, Sequence
 
 from ..errors import ArgumentError, FormatError, NameLookupError, ShapeError
+from ..logs import log
 from ..ndarray import NDArray, load
 from .base import Filler, as_initializer
 
@@ -107,4 +107,4 @@ class Load:
         else:
             raise NameLookupError(f"Load: no parameter {str(name)!r} is loaded, and there is no default_init")
         if self.verbose:
-            logging.info("Initialized %s by %s", name, how)
+            log().info("Initialized %s by %s", name, how)

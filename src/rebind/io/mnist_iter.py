@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from .. import dtypes
 from ..device import Device
 from ..errors import FormatError, ShapeError
+from ..logs import log
 from ..ndarray.base import wrap_tensor
 from ..params import AtLeast
 from ..threads import threads_for
@@ -123,7 +123,7 @@ class MNISTIter(CurrentBatch):
         self.provide_label = [DataDesc(label_name, (batch_size,), given)]
         self._next = 0  # the first sample of the next batch
         if not silent:
-            logging.info("MNISTIter: %d samples of shape %s, shuffle=%s", last - first, shape, bool(shuffle))
+            log().info("MNISTIter: %d samples of shape %s, shuffle=%s", last - first, shape, bool(shuffle))
 
     def reset(self) -> None:
         """Go back to the first sample."""

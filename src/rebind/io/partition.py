@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-
 from ..distributed import JobEnvironment, current_job
 from ..errors import ParameterError
+from ..logs import log
 
 __all__ = ["byte_bounds", "check_part", "chosen_part", "part_of", "place_in_job", "sample_bounds"]
 
@@ -22,7 +21,7 @@ def chosen_part(who: str, num_parts: int | None, part_index: int | None) -> tupl
     if place is None:
         return 1, 0
     rank, size = place
-    logging.info(
+    log().info(
         "%s: reads part %d of %d, as this is worker %d of %d. To read all: num_parts=1.",
         who,
         rank,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-
 from ..errors import ParameterError
+from ..logs import log
 from ..lr_scheduler import LRScheduler
 
 __all__ = ["FactorScheduler", "LearningRateScheduler"]
@@ -50,5 +49,5 @@ class FactorScheduler(LearningRateScheduler):
         rate = self.base_lr * self.factor ** (iteration // self.step)
         if rate != self.old_lr:
             self.old_lr = rate
-            logging.info("Update[%d]: the learning rate is now %.5e", iteration, rate)
+            log().info("Update[%d]: the learning rate is now %.5e", iteration, rate)
         return rate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from ..device import Device, current_device
 from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
 from ..initializer import InitDesc, Uniform
 from ..initializer.base import Filler, as_initializer
+from ..logs import log
 from ..lr_scheduler import LRScheduler
 from ..module.settings import InitializerSpec
 from ..ndarray import NDArray, zeros
@@ -293,7 +293,7 @@ class NetworkModel:
         3.0
         """
         if self.arg_params is not None and not overwrite:
-            logging.warning(
+            log().warning(
                 "FeedForward.load_checkpoint: the model has weights already, so nothing is loaded; "
                 "leave out overwrite=False to load those of %s",
                 checkpoint.params_path(prefix, epoch),

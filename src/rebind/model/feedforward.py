@@ -129,7 +129,7 @@ class FeedForward(NetworkModel):
             How several devices share gradients. ``'local'`` chooses ``'local_update_cpu'``, or
             ``'local_allreduce_cpu'`` when an array has more than 16 M elements.
         logger
-            Where messages go; by default the root logger.
+            Where messages go; by default the logger ``rebind``.
         work_load_list
             The share of each device.
         monitor

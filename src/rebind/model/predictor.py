@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -10,6 +9,7 @@ from typing import TypeAlias
 from .. import dtypes
 from ..device import Device
 from ..errors import NameLookupError, ShapeError, StateError
+from ..logs import log
 from ..module import Module
 from ..ndarray import NDArray
 from ..protocols import DataSource
@@ -77,7 +77,7 @@ class Predictor:
         self.module.bind(descs, (labels or None) if names >= wanted else None, for_training=False)
         if verbosity:
             took = time.perf_counter() - started
-            logging.info("FeedForward.%s: bound to %s in %.3f s", who, _spelled(self.shapes), took)
+            log().info("FeedForward.%s: bound to %s in %.3f s", who, _spelled(self.shapes), took)
 
     def fits(self, symbol: Symbol, device: Device, data: DataSource, given: Params) -> bool:
         """Return whether it would be bound in just this way.

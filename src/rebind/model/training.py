@@ -12,6 +12,7 @@ from .. import optimizer as opt
 from ..callback import LogValidationMetricsCallback
 from ..io import DataDesc
 from ..kvstore import KVStore, has_big_array
+from ..logs import resolve
 from ..metric import EvalMetric
 from ..module.base_module import History
 from ..module.settings import Callbacks, InitializerSpec, StoreSpec
@@ -48,7 +49,7 @@ class Verbose:
     def __call__(self, level: int, message: str, *arguments: object) -> None:
         """Log a message at a level from 1 to 3."""
         if self.verbosity >= level:
-            self.logger.info(message, *arguments)
+            resolve(self.logger).info(message, *arguments)
 
 
 @dataclass(frozen=True)

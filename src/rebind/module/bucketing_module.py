@@ -12,6 +12,7 @@ from ..device import Device
 from ..errors import ArgumentError, ParameterError
 from ..executor import GradReqs
 from ..executor.group.replicas import GroupDevices
+from ..logs import resolve
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
@@ -317,12 +318,12 @@ class BucketingModule(CurrentBucket):
                 module.symbol.save(checkpoint.symbol_path(f"{prefix}-{key}"), remove_amp_cast=remove_amp_cast)
             path = checkpoint.params_path(prefix, epoch)
             self.save_params(path)
-            self.logger.info('Saved checkpoint to "%s"', path)
+            resolve(self.logger).info('Saved checkpoint to "%s"', path)
         if save_optimizer_states:
             path = checkpoint.states_path(prefix, epoch)
             self.save_optimizer_states(path)
             if writes:
-                self.logger.info('Saved optimizer state to "%s"', path)
+                resolve(self.logger).info('Saved optimizer state to "%s"', path)
 
     @staticmethod
     def load(

@@ -11,6 +11,7 @@ from .. import metric as metrics
 from ..callback import BatchEndParam, StopTraining
 from ..errors import ParameterError, ShapeError, StateError
 from ..executor import batch_axis
+from ..logs import resolve
 from ..metric import EvalMetric
 from ..ndarray import NDArray
 from ..protocols import Batch, Callback
@@ -127,7 +128,7 @@ class Evaluation(Steps):
         if job is not None and shared is not None:
             apart = shared.hold_total(metric, "score")
             if apart and job.rank == 0:
-                self.logger.info(
+                resolve(self.logger).info(
                     "score: %s: of this worker alone, since it has attributes of its own", ", ".join(apart)
                 )
         if stop is not None:

@@ -12,6 +12,7 @@ from ..checks import warn_user
 from ..errors import ParameterError, StateError
 from ..initializer import Uniform
 from ..kvstore import choose_store
+from ..logs import resolve
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
@@ -175,7 +176,7 @@ class Module(WholeSteps):
         with explained_labels(self._symbol, self._parameters.names, self._inputs.label_names):
             self._parameters.initialize(values, self._symbol.attr_dict())
         if line := described_values(self._parameters, values):
-            self.logger.warning("Module.init_params: %s", line)
+            resolve(self.logger).warning("Module.init_params: %s", line)
         self._start_policy()
 
     def set_params(
@@ -356,15 +357,15 @@ class Module(WholeSteps):
         if writes := writes_files(self.stores()):
             path = checkpoint.symbol_path(prefix)
             self._symbol.save(path, remove_amp_cast=remove_amp_cast)
-            self.logger.info('Saved symbol to "%s"', path)
+            resolve(self.logger).info('Saved symbol to "%s"', path)
             path = checkpoint.params_path(prefix, epoch)
             self.save_params(path)
-            self.logger.info('Saved checkpoint to "%s"', path)
+            resolve(self.logger).info('Saved checkpoint to "%s"', path)
         if save_optimizer_states:
             path = checkpoint.states_path(prefix, epoch)
             self.save_optimizer_states(path)
             if writes:
-                self.logger.info('Saved optimizer state to "%s"', path)
+                resolve(self.logger).info('Saved optimizer state to "%s"', path)
 
     @classmethod
     def load(cls, prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:

@@ -6,6 +6,7 @@ from functools import partial
 
 from ..checks import is_ours, warn_user
 from ..errors import StateError
+from ..logs import resolve
 from .evaluation import Evaluation
 from .optimizer_setup import ignored_optimizer
 from .preflight import check_losses, check_multipliers
@@ -42,7 +43,7 @@ class Preparation:
     def log(self, text: str, *arguments: object) -> None:
         """Log a line of the run, where figures are shown."""
         if self.speaks:
-            self.module.logger.info(text, *arguments)
+            resolve(self.module.logger).info(text, *arguments)
 
     def prepare(self) -> None:
         """Bind the module, and give it parameters and an optimizer, where it has none.

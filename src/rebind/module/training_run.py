@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import random
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias, TypedDict, cast
@@ -15,6 +14,7 @@ import torch
 from .. import generators
 from ..checkpoint import Position, SharedCheckpoint
 from ..errors import StateError
+from ..logs import log, resolve
 from ..metric import EvalMetric
 from ..protocols import Batch, DataSource, StateTree, is_resumable
 from ..symbol import Symbol
@@ -166,7 +166,7 @@ class TrainingRun:
     def _write(self, position: Position, stopped: bool, waiting: int) -> None:
         path = self._shared.save(position, self._state(stopped, waiting))
         if self._speaks:
-            self.module.logger.info('Saved the run to "%s"', path)
+            resolve(self.module.logger).info('Saved the run to "%s"', path)
 
     def batches(self) -> Iterable[Batch]:
         """Return the batches of the epoch that begins, or the rest of the one in which the run resumes.
@@ -271,9 +271,9 @@ class TrainingRun:
         return position, state["stopped"]
 
     def _log_position(self, path: str, position: Position) -> None:
-        self.module.logger.info('Resuming from "%s"', path)
+        resolve(self.module.logger).info('Resuming from "%s"', path)
         if position.epoch > self.last_epoch or (position.epoch == self.last_epoch and position.batch):
-            self.module.logger.warning(
+            resolve(self.module.logger).warning(
                 "fit: num_epoch=%d is less than the %d epochs that %s has done, so nothing is trained",
                 self.last_epoch,
                 position.epoch,
@@ -287,7 +287,7 @@ class TrainingRun:
         self.waiting, self.regroups = state.get("waiting", position.batch % per_update), saved is not None
         if not position.batch or not {change.name for change in found} & set(DATA):
             if self.waiting and self.regroups and self._speaks:
-                self.module.logger.warning(
+                resolve(self.module.logger).warning(
                     "fit: accumulate has changed, so the gradients of %d batches that wait make an update of their own",
                     self.waiting,
                 )
@@ -296,7 +296,7 @@ class TrainingRun:
             self.module.clear_gradients()  # sums of other batches
             self.waiting = 0
         if self._speaks:
-            self.module.logger.warning(
+            resolve(self.module.logger).warning(
                 "fit: epoch %d begins again with the given data; %d batches of it were done with others",
                 *position,
             )
@@ -323,7 +323,7 @@ class TrainingRun:
         kept = any(change.used == "saved" for change in found)
         hint = "\nTo use the given ones: Checkpoint(..., on_change='use new')." if kept else ""
         if self._speaks:
-            self.module.logger.warning("fit: %s%s", text, hint)
+            resolve(self.module.logger).warning("fit: %s%s", text, hint)
         return found
 
     def _load_module(self, path: str, state: StateTree, given: set[str]) -> None:
@@ -354,7 +354,7 @@ class TrainingRun:
             return
         if not batches and not self._epoch_start["reset"]:  # nothing was read yet: a new source is the same
             return
-        logging.warning(
+        log().warning(
             "fit: %s has no state_dict, so the run resumes by reading and discarding %d batches. "
             "It is the same run only if reset() yields the same batches for the same random numbers.",
             type(data).__name__,

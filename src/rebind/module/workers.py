@@ -15,6 +15,7 @@ from .. import config
 from ..callback import StopTraining
 from ..distributed import JSON, Job
 from ..errors import ParameterError
+from ..logs import log, resolve
 from ..ndarray import NDArray
 from ..protocols import Logger, Metric
 from .lockstep import Lockstep
@@ -177,7 +178,7 @@ class Workers:
         short = [f"worker {rank} in {count}" for rank, count in enumerate(missing) if count]
         before, self._short = self._short, short
         if short and short != before and self.speaks:
-            logger.info(
+            resolve(logger).info(
                 "Epoch[%d] Of %d steps there were some without a batch, taken with gradients of zero: %s",
                 epoch,
                 steps,
@@ -247,7 +248,7 @@ class Workers:
     def _note_once(self, text: str) -> None:
         if self.speaks and text not in self._notes:
             self._notes.add(text)
-            logging.info("%s", text)
+            log().info("%s", text)
 
     # Files and logs.
 
@@ -258,7 +259,7 @@ class Workers:
     @contextlib.contextmanager
     def named_in(self, logger: Logger) -> Iterator[None]:
         """Let what this worker logs begin with its number, unless it is worker 0, who speaks for all."""
-        target = logging.getLogger() if logger is logging else logger
+        target = resolve(logger)
         if self.job.rank == 0 or not isinstance(target, logging.Logger):
             yield
             return

@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 from .. import config
 from ..errors import ParameterError
+from ..logs import resolve
 from .counting import HasData, batch_axis_of, num_batches, num_samples
 from .text import BarState, EpochFigures
 from .views import NotebookView, TerminalView, View, in_notebook
@@ -186,11 +187,9 @@ def is_logged(logger: object) -> bool:
     >>> is_logged(logging.getLogger("rebind.example")), is_logged(print)
     (False, True)
     """
-    if logger is logging:
-        # Its functions give the root logger a handler, so that its level decides.
-        return logging.root.isEnabledFor(logging.INFO) or logging.root.manager.disable >= logging.CRITICAL
+    logger = resolve(logger)
     if not isinstance(logger, logging.Logger):
         return True  # a user's own
-    if logger.disabled or logger.getEffectiveLevel() > logging.CRITICAL:
+    if logger.disabled or max(logger.getEffectiveLevel() - 1, logger.manager.disable) >= logging.CRITICAL:
         return True
     return logger.isEnabledFor(logging.INFO) and logger.hasHandlers()

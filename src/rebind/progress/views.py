@@ -34,9 +34,7 @@ class TerminalView:
     """Draws on standard error: what is printed or logged meanwhile appears above the bar."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.live import Live
-        from rich.text import Text
+        from ..terminal import Console, Live, Text
 
         self._make_text = Text
         self._stack = contextlib.ExitStack()
@@ -76,7 +74,8 @@ class NotebookView:
 
     def __init__(self) -> None:
         from IPython.display import display  # type: ignore[import-not-found]  # a notebook has it
-        from rich.text import Text
+
+        from ..terminal import Text
 
         self._make_text = Text
         self._finished: list[EpochFigures] = []
@@ -101,7 +100,7 @@ class NotebookView:
         """Turn the lines into a table."""
         if not self._finished:
             return
-        from rich.table import Table
+        from ..terminal import Table
 
         table = Table()
         names = {

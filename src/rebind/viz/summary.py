@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
 from ..symbol import Symbol
+from ..terminal import Console, Table, box
 from .graph_view import Entry, GraphView, read_symbol
 
 __all__ = ["Row", "Summary", "print_summary", "summarize"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
@@ -11,6 +10,7 @@ from ...checks import warn_user
 from ...dtypes import DTypeLike
 from ...errors import ArgumentError, DTypeError, NameLookupError, StateError, near_names
 from ...graph.passes import mixed_precision
+from ...logs import log
 from ...module import BucketingModule
 from ...ndarray import NDArray
 from ...precision import active_rules, set_active_rules
@@ -259,5 +259,5 @@ def init(
     """
     rules = make_rules("init", target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
     if rules != active_rules():
-        logging.info("Using AMP: %s", dtypes.name(rules.target))
+        log().info("Using AMP: %s", dtypes.name(rules.target))
         set_active_rules(rules)

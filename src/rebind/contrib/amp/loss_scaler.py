@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, TypedDict, cast
 
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from ...errors import ArgumentError, ParameterError
 from ...graph.passes import scale_losses
+from ...logs import log
 from ...module.optimizer_setup import rescaled
 from ...ndarray import NDArray
 from ...optimizer import Optimizer
@@ -120,7 +120,7 @@ class LossScaler:
             self._scale /= self._factor
             self._unskipped = 0
             self.skipped += 1
-            logging.info("AMP: gradients overflow; the loss scale becomes %g", self.loss_scale)
+            log().info("AMP: gradients overflow; the loss scale becomes %g", self.loss_scale)
         else:
             self._unskipped += 1
             # Up again after a while: the scale should be the largest one that fits, and gradients shrink in training.

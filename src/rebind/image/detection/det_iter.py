@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from ...errors import ArgumentError, FormatError, ShapeError
 from ...io import DataDesc
+from ...logs import log
 from ...ndarray import NDArray
 from ..image_iter import ImageIter, LeftOut
 from ..lists import ListedPicture
@@ -282,7 +282,7 @@ class ImageDetIter(ImageIter):
             if each.label_shape != shape:
                 each.reshape(label_shape=shape)
                 if verbose:
-                    logging.info("Resized label_shape to (%d, %d).", *shape)
+                    log().info("Resized label_shape to (%d, %d).", *shape)
         return it
 
     def draw_next(
@@ -330,7 +330,7 @@ class ImageDetIter(ImageIter):
             try:
                 picture, objects = self._sample(label, encoded)
             except LeftOut as error:
-                logging.debug("Invalid image, skipping: %s", error)
+                log().debug("Invalid image, skipping: %s", error)
                 continue
             image = drawn(picture.permute(1, 2, 0), objects, color, thickness, mean, std, clip, id2labels)
             if shower is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_type_hints
@@ -15,6 +14,7 @@ from ... import generators
 from ...dtypes import numpy_type
 from ...errors import FormatError, NameLookupError, ParameterError, ShapeError
 from ...imaging import opencv
+from ...logs import log
 from ...params import AtLeast
 from ...recordio import IRHeader, unpack
 from ...recordio.lists import read_list
@@ -410,7 +410,7 @@ def start_reading(iterator: ReadAheadIter, batches: RecordBatches, records: Reco
     ReadAheadIter.__init__(iterator, batches, records.prefetch_buffer)
     iterator.num_parts, iterator.part_index = records.part
     if records.verbose:
-        logging.info(
+        log().info(
             "%s: %s, %d threads decode.",
             type(iterator).__name__,
             records.path_imgrec,

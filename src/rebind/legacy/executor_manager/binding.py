@@ -10,6 +10,7 @@ from ...device import Device
 from ...dtypes import DTypeLike
 from ...errors import ArgumentError, NameLookupError, ParameterError, ShapeError, near_names
 from ...executor import Executor, Sharing, simple_bind
+from ...logs import resolve
 from ...ndarray import NDArray
 from ...protocols import Logger
 from ...symbol import Symbol
@@ -140,7 +141,7 @@ def _warn_of_new_memory(before: Mapping[str, NDArray], after: Mapping[str, NDArr
     """Warn of inputs for which the shared memory was too small."""
     for name, old in before.items():
         if (new := after[name]) is not old:
-            logger.warning(
+            resolve(logger).warning(
                 'bucketing: the input "%s" has shape %s (%s), for which the memory bound for shape %s (%s) is not '
                 "enough: it is bound again. Let default_bucket_key be the bucket with the largest input to share its "
                 "memory.",

@@ -10,6 +10,7 @@ from ...errors import ArgumentError, ParameterError, StateError
 from ...executor.group.data_parallel import MonitorLike
 from ...executor.group.split import mean, split_batch
 from ...io import DataBatch, DataIter
+from ...logs import resolve
 from ...ndarray import NDArray
 from ...protocols import Labels, Logger, Metric
 from ...scope import NameManager
@@ -70,7 +71,7 @@ class DataParallelExecutorManager:
         sym_gen: Callable[[Hashable], Symbol] | None = None,
     ) -> None:
         self.logger = logging if logger is None else logger
-        self.logger.info("Start training with %s", str(list(ctx)))
+        resolve(self.logger).info("Start training with %s", str(list(ctx)))
         loads = [1.0] * len(ctx) if work_load_list is None else work_load_list
         if not isinstance(loads, (list, tuple)) or len(loads) != len(ctx):
             raise ParameterError(
