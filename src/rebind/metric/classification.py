@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy
+import torch
 from torch import Tensor
 
 from ..checks import check_numbers
@@ -71,6 +72,8 @@ def _are_scores(label: Sequence[int], pred: Sequence[int], axis: int) -> bool:
 def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor | int, int]:
     """Number of labels among the `top_k` largest scores of their row, number of rows.
 
+    On the CPU, which of equal scores count is decided as in MXNet: as NumPy's `argpartition` leaves them.
+
     >>> import torch
     >>> correct_in_top(torch.tensor([2]), torch.tensor([[0.1, 0.5, 0.4]]), top_k=2)
     (tensor(1), 1)
@@ -83,9 +86,24 @@ def correct_in_top(label: Tensor, pred: Tensor, *, top_k: int) -> tuple[Tensor |
         # A single axis holds classes, not scores.
         return correct(label, pred)
     same_length(label, pred, "top_k_accuracy")
-    # Which they are counts, not their order.
-    best = pred.topk(min(top_k, pred.shape[1]), dim=1, sorted=False).indices
+    scores = pred.detach().float()  # as MXNet compares them
+    found = scores.topk(min(top_k, pred.shape[1]), dim=1, sorted=False)
+    best = found.indices  # which they are counts, not their order
+    if top_k < pred.shape[1] and (arrays := _in_numpy(scores, label)) is not None:
+        tied = (~(scores < found.values.amin(1, keepdim=True))).sum(1) > top_k
+        if tied.any():
+            best[tied] = torch.from_numpy(_largest(arrays[0][tied.numpy()], top_k))
     return (best == label.reshape(-1, 1).long()).sum(), label.numel()
+
+
+def _largest(scores: numpy.ndarray, count: int) -> numpy.ndarray:
+    """Return the indices of the `count` largest scores of each row, of equal ones those that MXNet takes.
+
+    >>> _largest(numpy.zeros((1, 4), "float32"), 2)
+    array([[2, 3]])
+    """
+    # For complex numbers NumPy has the algorithm of old only; for real ones, others where a processor has them.
+    return numpy.argpartition(scores.astype(numpy.complex64), -count)[:, -count:]
 
 
 @metrics.register("accuracy", "acc")
@@ -132,7 +150,7 @@ class Accuracy(EvalMetric["Tensor | int"]):
 class TopKAccuracy(EvalMetric["Tensor | int"]):
     """Share of samples whose label is among the `top_k` largest scores.
 
-    Which of several equal scores counts is undefined, and may differ from MXNet.
+    Which of several equal scores count is decided as in MXNet; on a GPU it is undefined.
 
     Parameters
     ----------
