@@ -93,6 +93,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_modules
 	"$(ORACLE)" -m tests.parity.generate_counting
 	"$(ORACLE)" -m tests.parity.generate_outside
+	"$(ORACLE)" -m tests.parity.generate_tolerated
 	"$(ORACLE)" -m tests.parity.generate_programs
 	"$(ORACLE)" -m tests.parity.generate_svrg
 	"$(ORACLE)" -m tests.parity.generate_overrides

@@ -80,7 +80,7 @@ def is_of_rebind(defined: object) -> bool:
     >>> is_of_rebind(mx.optimizer.SGD), is_of_rebind(dict)
     (True, False)
     """
-    return str(defined.__module__).startswith(_OURS)
+    return str(getattr(defined, "__module__", "")).startswith(_OURS)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -312,7 +312,7 @@ def test_backward_takes_head_gradients_in_any_form_after_either_forward(head_gra
         ([None], mx.MXNetError, "it is missing"),
         ([ones(3)], ValueError, "gradient of 'product_output' must have shape (2,); got (3,)"),
         ([np.ones(2)], TypeError, "the gradient of 'product_output' must be an NDArray"),
-        ([ones(), ones()], ValueError, "out_grads must hold 1 arrays; got 2"),
+        ([], ValueError, "out_grads must hold 1 arrays, for ['product_output']; got 0"),
         ({"other": ones()}, ValueError, "no output 'other'. Outputs: product_output."),
     ],
 )

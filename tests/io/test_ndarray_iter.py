@@ -146,11 +146,6 @@ def test_position_is_saved(mode, shuffle, consumed):
         (lambda: NDArrayIter({"x": np.float64(1)}), ShapeError, "'x' must have samples"),
         (lambda: NDArrayIter(np.zeros(4), batch_size=0), ParameterError, "batch_size must be >= 1; got 0"),
         (
-            lambda: NDArrayIter(np.zeros(4), last_batch_handle="keep"),
-            ParameterError,
-            "'roll_over'; got 'keep'",
-        ),
-        (
             lambda: NDArrayIter(np.zeros(4)).load_state_dict(NDArrayIter(np.zeros(5)).state_dict()),
             ParameterError,
             "num_data must be that of the saved position, 5; got 4",

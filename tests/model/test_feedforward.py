@@ -668,3 +668,12 @@ def test_extra_parameters(settings, names):
 )
 def test_repr(settings, text):
     assert repr(model(**settings)) == text
+
+
+def test_score_gives_a_list_for_a_list_of_metrics():
+    """MXNet 1.9.1 gives a list for a list of one, and for a composite metric."""
+    made = model(num_epoch=1)
+    made.fit(batches())
+    alone = made.score(batches(), "acc")
+    assert made.score(batches(), ["acc"]) == [alone] == made.score(batches(), mx.metric.create(["acc"]))
+    assert isinstance(alone, float) and len(made.score(batches(), ["acc", "ce"])) == 2

@@ -16,8 +16,10 @@ from rebind.errors import (
     ArgumentError,
     MissingFileError,
     MXNetError,
+    NameLookupError,
     ParameterError,
     StateError,
+    UnknownArgumentError,
 )
 from rebind.ops import OPERATORS, Asked, Labels, operator
 from rebind.symbol.symbol import compose
@@ -98,10 +100,78 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         MissingFileError,
         "fit: callbacks: the folder 'none' of 'none/log.csv' must exist",
     ),
-    "a class as a callback of FeedForward": (
-        lambda mod: feed_forward(batch_end_callback=mx.callback.Speedometer),
+    "a class of the wrong arguments as a callback": (
+        lambda mod: fit(mod, epoch_end_callback=WrongArguments),
         ArgumentError,
-        "FeedForward.fit: batch_end_callback must be an instance; got the class Speedometer",
+        "fit: epoch_end_callback must be an instance; got the class WrongArguments. Call it: WrongArguments(...).",
+    ),
+    "a number as num_epoch": (
+        lambda mod: fit(mod, num_epoch=3.0),
+        ArgumentError,
+        "fit: num_epoch must be an int; got 3.0. Convert it with int().",
+    ),
+    "a text as begin_epoch": (
+        lambda mod: fit(mod, begin_epoch="3"),
+        ParameterError,
+        "fit: begin_epoch must be a number; got the text '3'. Convert it with float() or int()",
+    ),
+    "optimizer_params in a row": (
+        lambda mod: fit(mod, optimizer_params=["learning_rate", 0.1]),
+        ArgumentError,
+        "Module.init_optimizer: optimizer_params must be a dict, or pairs (name, value); got ['learning_rate', 0.1]. "
+        'Give {"learning_rate": 0.1}.',
+    ),
+    "a number as optimizer_params": (
+        lambda mod: fit(mod, optimizer_params=0.1),
+        ArgumentError,
+        "optimizer_params must be a dict, or pairs (name, value); got 0.1.",
+    ),
+    "a text as monitor": (
+        lambda mod: fit(mod, monitor="all"),
+        ArgumentError,
+        "fit: monitor must be a Monitor; got 'all'. Give mx.mon.Monitor(interval).",
+    ),
+    "no metric": (
+        lambda mod: fit(mod, eval_metric=None),
+        ArgumentError,
+        "metric: must be a name or an instance; got None",
+    ),
+    "a number as metric": (
+        lambda mod: fit(mod, eval_metric=[1]),
+        ArgumentError,
+        "metric: must be a name or an instance; got 1",
+    ),
+    **{
+        f"{name} for num_epoch": (
+            lambda mod, name=name: fit(mod, **{name: 3}),
+            UnknownArgumentError,
+            f"fit: no argument {name!r}; did you mean 'num_epoch'?",
+        )
+        for name in ("num_round", "num_epochs", "epochs")
+    },
+    "another keyword": (
+        lambda mod: fit(mod, optimiser="adam"),
+        UnknownArgumentError,
+        "fit: no argument 'optimiser'; did you mean 'optimizer' or 'optimizer_params'?",
+    ),
+    "num_round for num_epoch of FeedForward": (
+        lambda mod: feed_forward(num_round=3),
+        UnknownArgumentError,
+        "fit: no argument 'num_round'; did you mean 'num_epoch'?",
+    ),
+    "one input's name for two": (
+        lambda mod: mx.mod.Module(
+            mx.sym.SoftmaxOutput(
+                mx.sym.FullyConnected(mx.sym.var("left") + mx.sym.var("right"), num_hidden=2), name="softmax"
+            )
+        ),
+        NameLookupError,
+        "Module: data_names: the symbol has no argument 'data'. Inputs and labels: 'left', 'right', 'softmax_label'.",
+    ),
+    "a text for data_names": (
+        lambda mod: mx.mod.Module(network(), data_names="data"),
+        ArgumentError,
+        "Module: data_names must be a list of names; got the text 'data'. Give ['data'].",
     ),
     "a class as a member in FeedForward": (
         lambda mod: feed_forward(callbacks=[mx.callback.Speedometer]),

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from torch import Tensor
 
+from ..checks import warn_user
 from ..errors import ArgumentError, NameLookupError, ShapeError, near_names
 from ..ndarray import NDArray
 
@@ -29,7 +30,7 @@ def read_head_grads(
     """
     given: Sequence[NDArray | None]
     if isinstance(out_grads, NDArray):
-        given = [out_grads]
+        given = one_for_each([out_grads], names)
     elif isinstance(out_grads, Mapping):
         for name in out_grads:
             if name not in names:
@@ -39,13 +40,26 @@ def read_head_grads(
         # Outputs that are not named get none.
         given = [out_grads.get(name) for name in names]
     else:
-        given = out_grads
-    if len(given) != len(names):
-        raise ShapeError(f"Executor.backward: out_grads must hold {len(names)} arrays; got {len(given)}")
+        given = one_for_each(out_grads, names)
     return [
         None if grad is None else _head_grad(name, grad, output)
         for name, grad, output in zip(names, given, outputs, strict=True)
     ]
+
+
+def one_for_each(given: Sequence[NDArray | None], names: Sequence[str]) -> Sequence[NDArray | None]:
+    """Return head gradients for these outputs, in their order; further ones are not used, as in MXNet.
+
+    >>> one_for_each([None, None], ["a", "b"])
+    [None, None]
+    """
+    if len(given) == len(names):
+        return given
+    text = f"backward: out_grads must hold {len(names)} arrays, for {list(names)}; got {len(given)}"
+    if len(given) < len(names):
+        raise ShapeError(text)
+    warn_user(f"{text}. The first are used.")
+    return given[: len(names)]
 
 
 def _head_grad(name: str, grad: NDArray, output: NDArray) -> Tensor:

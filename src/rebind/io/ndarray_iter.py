@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import torch
 
+from ..checks import warn_user
 from ..device import current_device
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
@@ -83,10 +84,11 @@ class NDArrayIter(DataIter):
     ) -> None:
         super().__init__(batch_size)
         if last_batch_handle not in _HANDLES:
-            raise ParameterError(
+            warn_user(
                 f"NDArrayIter: last_batch_handle must be one of {', '.join(map(repr, _HANDLES))}; "
-                f"got {last_batch_handle!r}"
+                f"got {last_batch_handle!r}, which counts as 'discard', as in MXNet"
             )
+            last_batch_handle = "discard"
         if batch_size < 1:
             raise ParameterError(f"NDArrayIter: batch_size must be >= 1; got {batch_size}")
         self.data = named_arrays(data, data_name, "data", required=True)
@@ -354,10 +356,14 @@ def _as_float32(value: np.ndarray) -> NDArray:
 
 
 def _common_length(arrays: list[tuple[str, Samples]]) -> int:
+    """Return how many samples the first array has; others may have more, of which the first are used, as in MXNet."""
     lengths = {name: each.shape[0] for name, each in arrays}
-    if len(set(lengths.values())) != 1:
-        raise ShapeError(f"NDArrayIter: all arrays must have the same number of samples; got {lengths}")
     length = arrays[0][1].shape[0]
+    text = f"NDArrayIter: all arrays must have the same number of samples; got {lengths}"
+    if min(lengths.values()) < length:
+        raise ShapeError(text)
     if length == 0:
         raise ShapeError("NDArrayIter: arrays must have at least one sample; got none")
+    if max(lengths.values()) > length:
+        warn_user(f"{text}. The first {length} of each are used.")
     return length

@@ -343,7 +343,7 @@ class FeedForward(NetworkModel):
         Returns
         -------
         float
-            Or a list, when several things are measured.
+            Or a list, when several things are measured, or a list of one.
 
         Examples
         --------
@@ -358,7 +358,8 @@ class FeedForward(NetworkModel):
         module = self._bound("score", data, overwrite)
         found = module.score(data, eval_metric, num_batch, batch_end_callback, reset=reset)
         values = [value for _, value in found]
-        return values if len(values) > 1 else values[0]
+        several = len(values) > 1 or isinstance(eval_metric, (list, tuple, metric.CompositeEvalMetric))
+        return values if several else values[0]
 
     def _bound(self, who: str, data: DataSource, overwrite: bool, verbosity: int = 0) -> Module:
         """Return the module that predicts, bound to the shapes of `data`."""

@@ -13,6 +13,7 @@ from ..kvstore import Capabilities, KVStore
 from ..metric import EvalMetric
 from ..module import BatchEndParam, Module
 from ..module.batches import rewind
+from ..module.optimizer_setup import read_settings
 from ..module.settings import FitSettings, OptimizerSettings
 from ..module.training_loop import TrainingLoop
 from ..optimizer import Optimizer
@@ -262,7 +263,7 @@ class Trainer(Module):
         if isinstance(given, Optimizer):
             given.rescale_grad = rescale = given.rescale_grad or rescale
         else:
-            params = dict(settings.optimizer_params or ())
+            params = read_settings(settings.optimizer_params)
             params["rescale_grad"] = params.get("rescale_grad") or rescale
             settings = replace(settings, optimizer_params=params)
         made = super()._make_optimizer(settings, rescale, names)
@@ -302,7 +303,6 @@ class CountedFromOne:
     """
 
     def __init__(self, callback: Callable[[BatchEndParam], object]) -> None:
-        check_instance(callback, "FeedForward.fit: batch_end_callback")
         self._callback = callback
         self.__wrapped__ = callback  # for `inspect.signature`, which `fit` asks what it takes
 

@@ -14,6 +14,7 @@ from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from .evaluation import Evaluation
+from .mistakes import unknown_argument
 from .settings import (
     Callbacks,
     FitSettings,
@@ -159,6 +160,7 @@ class BaseModule(Evaluation):
         y: ArrayGroup | None = None,
         batch_size: int = 32,
         shuffle: bool = True,
+        **unknown: object,
     ) -> History:
         """Train.
 
@@ -231,6 +233,8 @@ class BaseModule(Evaluation):
         >>> history["train"]["accuracy"][-1]
         1.0
         """
+        if unknown:
+            raise unknown_argument(next(iter(unknown)), BaseModule.fit)
         slots = (epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback)
         settings = FitSettings(
             train_data=as_source(

@@ -23,7 +23,7 @@ from .descs import Shapes, check_names, read_descs
 from .inputs import Inputs
 from .inspection import Inspection
 from .loss_scaling import LossScaling
-from .mistakes import check_shared, no_labels, warn_bound
+from .mistakes import check_shared, warn_bound, warn_no_labels
 from .parameters import Parameters
 from .settings import Binding, RowIds, read_devices
 from .steps import Arrays, HeadGrads, Labels
@@ -270,7 +270,7 @@ class BoundModule(Inspection):
         self._need_params("backward")
         group = self._need_run("backward()")
         if self._inputs.absent_labels:
-            raise no_labels(self._inputs.absent_labels)
+            warn_no_labels(self._inputs.absent_labels)
         group.backward(out_grads, self._on_gradient())
         self._has_gradients = True
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from ..callback import LogValidationMetricsCallback
 from ..callback.hooks import EVALUATION_HOOKS, HOOKS, has_hooks, hooks_of
-from ..checks import check_folder, check_instance, warn_user
-from ..errors import ArgumentError, ParameterError, near_names, shown
+from ..checks import check_folder, check_instance, is_of_rebind, warn_user
+from ..errors import ArgumentError, MissingFileError, ParameterError, near_names, shown
 from .settings import Callbacks
 
 __all__ = ["check_callbacks"]
@@ -36,18 +37,20 @@ def check_callbacks(callbacks: Callbacks, *, has_validation: bool) -> None:
     Traceback (most recent call last):
     rebind.errors.ArgumentError: fit: epoch_end_callback must not be Speedometer. Give it as batch_end_callback or ...
     """
+    # Nobody else can make a folder meanwhile.
+    alone = all(is_of_rebind(inspect.unwrap(cast(Callable[..., object], each))) for each in callbacks.all())
     for kind, count in _ARGUMENTS.items():
         slot = f"{kind}_callback"
         for callback in getattr(callbacks, kind):
-            check_instance(callback, f"fit: {slot}")
-            _check_slot(callback, slot, count)
-            _check_files(callback, slot)
-            if kind.startswith("eval") and not has_validation:
+            if kind.startswith("eval") and not has_validation:  # whatever it is, it is not called
                 _needs_validation(callback, slot)
+                continue
+            _check_slot(callback, slot, count)
+            _check_files(callback, slot, alone)
     for member in callbacks.members:
         check_instance(member, "fit: a member of callbacks")
         _check_hooks(member)
-        _check_files(member, "callbacks")
+        _check_files(member, "callbacks", alone)
         called = {event for event in HOOKS if hooks_of([member], event)}
         if called <= EVALUATION_HOOKS and called and not has_validation:
             _needs_validation(member, f"{_name(member)} of callbacks")
@@ -63,13 +66,26 @@ def _check_slot(callback: object, slot: str, count: int) -> None:
     if slots is not None and slot not in slots:
         raise ArgumentError(f"fit: {slot} must not be {_name(callback)}. Give it as {' or '.join(slots)}.")
     if _takes(callback, count):
+        _warn_of_class(callback, slot)
         return
+    check_instance(inspect.unwrap(callback), f"fit: {slot}")
     fitting = [
         f"{kind}_callback" for kind, other in _ARGUMENTS.items() if other != count and _takes(callback, other)
     ]
     wanted = "(epoch, symbol, arg_params, aux_params)" if count == 4 else "one argument, a BatchEndParam"
     hint = f" Is it for {' or '.join(fitting)}?" if fitting else ""
     raise ArgumentError(f"fit: {slot} must take {wanted}; got {_name(callback)}, which does not.{hint}")
+
+
+def _warn_of_class(callback: object, slot: str) -> None:
+    """Warn of a class, which can be called: what it makes each time is dropped."""
+    made = inspect.unwrap(cast(Callable[..., object], callback))
+    if isinstance(made, type):
+        name = made.__name__
+        warn_user(
+            f"fit: {slot} must be an instance; got the class {name}, which is called each time, and what it makes is "
+            f"dropped. Is {name}(...) meant?"
+        )
 
 
 def _takes(callback: Callable[..., object], count: int) -> bool:
@@ -113,10 +129,17 @@ def _check_hooks(member: object) -> None:
 # Both.
 
 
-def _check_files(callback: object, where: str) -> None:
+def _check_files(callback: object, where: str, alone: bool) -> None:
+    """Raise an error for a folder that does not exist; where a program's own callbacks may make it, a warning."""
     path = getattr(callback, "writes_to", None)
-    if isinstance(path, str):
+    if not isinstance(path, str):
+        return
+    try:
         check_folder(path, f"fit: {where}")
+    except MissingFileError as error:
+        if alone:
+            raise
+        warn_user(f"{error} Or does another callback make it?")
 
 
 def _needs_validation(callback: object, what: str) -> None:

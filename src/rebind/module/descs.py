@@ -44,7 +44,10 @@ def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: 
     known = list(known)
     for name in names:
         if name not in known:
-            text = f"{kind}: the symbol has no argument {name!r}{near_names(name, known)}"
+            # As in MXNet, what has the name of a parameter is left out.
+            inputs = [each for each in known if not each.endswith(("_weight", "_bias", "_gamma", "_beta"))]
+            listed = f" Inputs and labels: {', '.join(map(repr, inputs[:12]))}." if inputs else ""
+            text = f"{kind}: the symbol has no argument {name!r}{near_names(name, known)}{listed}"
             if must:
                 raise NameLookupError(text)
             warn_user(f"{text} It is given no labels.")

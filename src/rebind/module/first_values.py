@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import torch
 
+from ..checks import warn_user
 from ..errors import ArgumentError, ParameterError, ShapeError, near_names
 from ..initializer import InitDesc
 from ..initializer.base import Filler, as_initializer
 from ..ndarray import NDArray
 from .settings import InitialValues
 
-__all__ = ["first_values"]
+__all__ = ["first_values", "warn_prefixes"]
+
+
+def warn_prefixes(names: Iterable[str], given: Mapping[str, NDArray] | None) -> None:
+    """Warn of values by the names that they have in files, which are no names of parameters.
+
+    >>> import warnings, rebind as mx
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_prefixes(["fc_weight"], {"arg:fc_weight": mx.nd.ones((1,))})
+    >>> print(caught[0].message)
+    Module: parameters must be given by their names; got 'arg:fc_weight', as in a file, which is not 'fc_weight'. ...
+    """
+    known = set(names)
+    if found := [name for name in given or () if name[:4] in ("arg:", "aux:") and name[4:] in known]:
+        warn_user(
+            f"Module: parameters must be given by their names; got {found[0]!r}, as in a file, which is not "
+            f"{found[0][4:]!r}. Read the file with module.load_params(fname), or cut the first four characters."
+        )
 
 
 def first_values(

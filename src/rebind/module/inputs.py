@@ -7,7 +7,8 @@ from typing import cast
 
 import numpy as np
 
-from ..errors import ParameterError, ShapeError
+from ..checks import warn_user
+from ..errors import ArgumentError, ParameterError, ShapeError
 from ..executor import DataParallelExecutorGroup, SharedArgumentError
 from ..io import DataDesc
 from ..ndarray import NDArray
@@ -54,9 +55,9 @@ class Inputs:
         label_names: Sequence[str] | None,
         state_names: Sequence[str] | None,
     ) -> None:
-        self.data_names = list(data_names or ())
-        self.label_names = list(label_names or ())
-        self.state_names = list(state_names or ())
+        self.data_names = _names(data_names, "data_names")
+        self.label_names = _names(label_names, "label_names")
+        self.state_names = _names(state_names, "state_names")
         self._arguments = symbol.list_arguments()
         check_names(self.data_names, self._arguments, "Module: data_names", must=True)
         check_names(self.label_names, self._arguments, "Module: label_names", must=False)
@@ -132,7 +133,10 @@ class Inputs:
         labels = self.note_labels(batch, binding)
         if batch.data is None or len(batch.data) != len(group.data_shapes):
             count = "none" if batch.data is None else f"{len(batch.data)} arrays"
-            raise ShapeError(f"Module.forward: the batch must hold {self.data_names}; got {count}")
+            text = f"Module.forward: the batch must hold {self.data_names}; got {count}"
+            if batch.data is None or len(batch.data) < len(group.data_shapes):
+                raise ShapeError(text)
+            warn_user(f"{text}. The first are used, as in MXNet.")
         try:
             fits = have_shapes(batch.data, group.data_shapes) and (  # cheap, and true of most batches
                 not labels or have_shapes(labels, group.label_shapes)
@@ -195,6 +199,15 @@ class Inputs:
             group.reshape(data, labels)
         except SharedArgumentError as error:
             raise data_error(error, [] if binding is None else binding.data, data) from None
+
+
+def _names(names: Sequence[str] | None, what: str) -> list[str]:
+    """Return names as a list; a single one in quotes would be read as one name for each letter."""
+    if isinstance(names, str) and names:
+        raise ArgumentError(
+            f"Module: {what} must be a list of names; got the text {names!r}. Give [{names!r}]."
+        )
+    return list(names or ())
 
 
 def _labels(binding: Binding | None) -> Sequence[DataDesc]:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 
 from ..checks import warn_user
-from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError, shown
+from ..errors import (
+    ArgumentError,
+    NameLookupError,
+    ParameterError,
+    ShapeError,
+    StateError,
+    UnknownArgumentError,
+    near_names,
+    shown,
+)
 from ..executor import DataParallelExecutorGroup, SharedArgumentError
 from ..io import DataDesc
 from ..symbol import Symbol
@@ -17,8 +27,36 @@ from .settings import Binding, InitialValues
 
 __all__ = [
     "check_arrays", "check_gradients", "check_shared", "data_error", "described_values", "explained_labels",
-    "no_batch", "no_labels", "warn_bound",
+    "no_batch", "unknown_argument", "warn_bound", "warn_no_labels",
 ]  # fmt: skip
+
+
+#: What other libraries, and older MXNet, call the number of epochs.
+_EPOCHS = frozenset(
+    (
+        "epoch",
+        "epochs",
+        "max_epoch",
+        "n_epoch",
+        "n_epochs",
+        "nb_epoch",
+        "num_epochs",
+        "num_round",
+        "num_rounds",
+    )
+)
+
+
+def unknown_argument(name: str, function: Callable[..., object]) -> UnknownArgumentError:
+    """Return the error for a keyword that `fit` does not have.
+
+    >>> import rebind as mx
+    >>> print(unknown_argument("epochs", mx.mod.Module.fit))
+    fit: no argument 'epochs'; did you mean 'num_epoch'?
+    """
+    known = [each for each in inspect.signature(function).parameters if each not in ("self", "unknown")]
+    hint = "; did you mean 'num_epoch'?" if name in _EPOCHS else near_names(name, known)
+    return UnknownArgumentError(f"fit: no argument {name!r}{hint}")
 
 
 def no_batch(given: object) -> ArgumentError:
@@ -33,15 +71,20 @@ def no_batch(given: object) -> ArgumentError:
     )
 
 
-def no_labels(names: Sequence[str]) -> ParameterError:
-    """Return the error for training on a batch without labels.
+def warn_no_labels(names: Sequence[str]) -> None:
+    """Warn of training on a batch without labels; a program may have written them into the bound arrays itself.
 
-    >>> print(no_labels(["softmax_label"]))
-    Module.backward: the batch must have labels, 'softmax_label'; got none, and those of an earlier batch would be ...
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_no_labels(["softmax_label"])
+    >>> print(caught[0].message)
+    Module.backward: the batch must have labels, 'softmax_label'; got none, and what the bound arrays hold is used: ...
     """
-    return ParameterError(
-        f"Module.backward: the batch must have labels, {', '.join(map(repr, names))}; got none, and those of an "
-        "earlier batch would be used. Give DataBatch(data, label), or predict with forward(is_train=False)."
+    warn_user(
+        f"Module.backward: the batch must have labels, {', '.join(map(repr, names))}; got none, and what the bound "
+        "arrays hold is used: those of an earlier batch, unless the program has written others. Give DataBatch(data, "
+        "label), or predict with forward(is_train=False)."
     )
 
 

@@ -11,7 +11,7 @@ from ..errors import StateError
 from ..ndarray import NDArray, zeros
 from ..protocols import ArrayDict
 from .device_arrays import DeviceArrays, Trained, copy_across
-from .first_values import first_values
+from .first_values import first_values, warn_prefixes
 from .settings import InitialValues
 
 __all__ = ["Parameters", "ParametersState"]
@@ -227,6 +227,7 @@ class Parameters:
         allow_extra: bool,
     ) -> None:
         """Copy values in by name; what is not given stays. An unknown name is an error unless `allow_extra`."""
+        warn_prefixes([*self.names, *self.aux_names], {**(arg_params or {}), **(aux_params or {})})
         self._bound().set_params(arg_params or {}, aux_params, allow_extra=allow_extra)
         self._initialized = True
 
@@ -256,6 +257,9 @@ class Parameters:
         """
         # All values are found before the first is set: an error leaves the parameters as they were.
         arrays = self._bound()
+        warn_prefixes(
+            [*self.names, *self.aux_names], {**(values.arg_params or {}), **(values.aux_params or {})}
+        )
         first = partial(
             first_values,
             values=values,

@@ -10,7 +10,7 @@ from ..callback.hooks import Hook, hooks_of
 from ..checkpoint import Checkpoint
 from ..checks import check_instance, check_numbers
 from ..device import Device, current_device
-from ..errors import ArgumentError, ParameterError
+from ..errors import ArgumentError, ParameterError, shown
 from ..executor import GradReqs
 from ..initializer import Initializer
 from ..initializer.base import as_initializer
@@ -234,8 +234,15 @@ class FitSettings:
         check_numbers(
             "fit", num_epoch=self.num_epoch, begin_epoch=self.begin_epoch, accumulate=self.accumulate
         )
+        for name, value in (("num_epoch", self.num_epoch), ("begin_epoch", self.begin_epoch)):
+            if not hasattr(value, "__index__"):
+                raise ArgumentError(f"fit: {name} must be an int; got {shown(value)}. Convert it with int().")
         for name in ("train_data", "eval_data", "monitor", "checkpoint"):
             check_instance(getattr(self, name), f"fit: {name}")
+        if self.monitor is not None and not hasattr(self.monitor, "install"):
+            raise ArgumentError(
+                f"fit: monitor must be a Monitor; got {shown(self.monitor)}. Give mx.mon.Monitor(interval)."
+            )
         if self.accumulate < 1:
             raise ParameterError(f"fit: accumulate must be >= 1; got {self.accumulate}")
         if not hasattr(self.train_data, "provide_data"):

@@ -133,7 +133,7 @@ def test_a_batch_that_does_not_fit_is_not_copied(batch, says):
 @pytest.mark.parametrize(
     ("head_grads", "says"),
     [
-        ([nd.ones((8, 1))] * 2, "backward: out_grads must hold 1 arrays, for ['out_output']; got 2"),
+        ([], "backward: out_grads must hold 1 arrays, for ['out_output']; got 0"),
         (nd.ones((6, 1)), "the gradient of 'out_output' must have 8 samples"),
         ({"other": nd.ones((8, 1))}, "no output 'other'"),
     ],
@@ -143,6 +143,23 @@ def test_head_gradients_that_do_not_fit(head_grads, says):
     it.forward(DataBatch([nd.ones((8, 3))], [nd.ones((8, 1))]))
     with pytest.raises(ValueError, match=re.escape(says)):
         it.backward(head_grads)
+
+
+def test_more_head_gradients_than_outputs_are_not_used():
+    it = group()
+    it.forward(DataBatch([nd.ones((8, 3))], [nd.ones((8, 1))]))
+    with pytest.warns(UserWarning, match=r"for \['out_output'\]; got 2. The first are used."):
+        it.backward([nd.ones((8, 1))] * 2)
+
+
+def test_shapes_may_be_plain_tuples():
+    """MXNet 1.9.1 takes them so."""
+    it = DataParallelExecutorGroup(
+        NET, [mx.cpu(0), mx.cpu(1)], None, [("data", (8, 3))], [("out_label", (8, 1))], NAMES, True, False
+    )
+    assert it.batch_size == 8 and [desc.layout for desc in it.data_shapes] == ["NCHW"]
+    it.reshape([("data", (6, 3))], [("out_label", (6, 1))])
+    assert it.batch_size == 6
 
 
 def test_only_a_bound_label_that_the_network_has_is_copied():

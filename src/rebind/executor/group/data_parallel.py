@@ -26,7 +26,7 @@ from .replicas import (
     bind_replicas,
 )
 from .routing import Inputs, copies_of, copy_all
-from .split import batch_size_of, mean
+from .split import batch_size_of, described, mean
 from .states import States, StateValues
 
 __all__ = ["DataParallelExecutorGroup", "MonitorLike"]
@@ -116,6 +116,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         state_names: Sequence[str] | None = None,
         group2ctxs: GroupDevices = None,
     ) -> None:
+        data_shapes = described(data_shapes)
         self.symbol = symbol
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self.logger = logger
@@ -150,6 +151,8 @@ class DataParallelExecutorGroup(Generic[Desc]):
         reshape: bool = False,
     ) -> None:
         """Find or make the executors for these shapes."""
+        data_shapes = described(data_shapes)
+        label_shapes = None if label_shapes is None else described(label_shapes)
         descs = [*data_shapes, *(label_shapes or ())]
         split = self._devices.split(batch_size_of(data_shapes))
         # The same network in other shapes, or another group's parameters: what has the same shape is shared.
@@ -170,8 +173,8 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self.replicas: Replicas = Replicas(split, self.execs)
         self.slices = list(split.slices)
         self.batch_size = split.batch_size
-        self.data_shapes: list[Desc] = list(data_shapes)
-        self.label_shapes: list[Desc] | None = list(label_shapes) if label_shapes is not None else None
+        self.data_shapes: list[Desc] = data_shapes
+        self.label_shapes: list[Desc] | None = label_shapes
         self._collect_arrays()
 
     def reshape(self, data_shapes: Sequence[Desc], label_shapes: Sequence[Desc] | None) -> None:

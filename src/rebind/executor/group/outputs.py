@@ -11,7 +11,7 @@ from ...ndarray import NDArray
 from ...protocols import Labels, Metric
 from ...shapes import Shape
 from ..executor import Executor
-from ..head_grads import HeadGrads
+from ..head_grads import HeadGrads, one_for_each
 from .routing import Inputs
 from .split import Split, batch_axis, join
 
@@ -108,11 +108,7 @@ class Outputs:
             by_name = dict(out_grads)
         else:
             given = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads)
-            if len(given) != len(self.names):
-                raise ShapeError(
-                    f"backward: out_grads must hold {len(self.names)} arrays, for {list(self.names)}; got {len(given)}"
-                )
-            by_name = dict(zip(self.names, given, strict=True))
+            by_name = dict(zip(self.names, one_for_each(given, self.names), strict=True))
         # A name that is no output is left to the executor, whose error lists the outputs.
         axes = dict(zip(self.names, self.axes, strict=True))
         return [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,9 +18,10 @@ from ...ndarray.storage import DenseStorage, convert
 from ...protocols import ArrayLike, InputDesc
 from ...shapes import Shape
 
-__all__ = ["Split", "as_ndarray", "batch_axis", "batch_size_of", "join", "mean", "split_batch"]
+__all__ = ["Split", "as_ndarray", "batch_axis", "batch_size_of", "described", "join", "mean", "split_batch"]
 
 A = TypeVar("A", bound=ArrayLike)
+D = TypeVar("D", bound=InputDesc)
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,24 @@ def split_batch(batch_size: int, work_load_list: Sequence[float]) -> list[slice]
         slices.append(slice(begin, end))
         begin = end
     return slices
+
+
+class PlainDesc(NamedTuple):
+    """The description of an input that is given as a name and a shape alone."""
+
+    name: str
+    shape: Shape
+    dtype: object = np.float32
+    layout: str | None = "NCHW"
+
+
+def described(descs: Sequence[D]) -> list[D]:
+    """Return descriptions; plain tuples ``(name, shape)`` as such, as MXNet's group takes them.
+
+    >>> described([("data", (4, 3))])[0].layout
+    'NCHW'
+    """
+    return [each if hasattr(each, "layout") else cast(D, PlainDesc(*cast(tuple, each))) for each in descs]
 
 
 def batch_size_of(descs: Sequence[InputDesc]) -> int:
