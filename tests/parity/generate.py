@@ -3,7 +3,7 @@
 Run with the Python of an environment that has MXNet 1.9.1::
 
     python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [unrolled] [updates]
-                                    [optimizers] [feedforward] [inventory] [names] [auxiliary_states]
+                                    [optimizers] [feedforward] [inventory] [names] [auxiliary_states] [monitored]
     python -m tests.parity.generate --check DIR
 
 Without names, everything is made. ``--check`` reads the files that rebind wrote into ``DIR`` (with
@@ -22,6 +22,7 @@ from .generate_feedforward import generate_feedforward
 from .generate_files import check, generate_files
 from .generate_fused import generate_fused
 from .generate_inventory import generate_inventory
+from .generate_monitored import generate_monitored
 from .generate_names import generate_names
 from .generate_networks import generate_networks
 from .generate_operators import generate_operators
@@ -39,6 +40,7 @@ PARTS = {
     "fused": generate_fused,
     "control_flow": generate_control_flow,
     "auxiliary_states": generate_auxiliary_states,
+    "monitored": generate_monitored,
     "unrolled": generate_unrolled,
     "updates": generate_updates,
     "optimizers": generate_optimizers,

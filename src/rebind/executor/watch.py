@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,11 +11,12 @@ from torch import Tensor, fx
 
 from ..device import Device
 from ..draws import Source
-from ..grad_mode import is_recorded
+from ..grad_mode import grad_mode, is_recorded
 from ..graph import Node
 from ..ndarray import NDArray
 from .lower import Plan, Values
 from .stepwise import Stepwise
+from .watched_names import watched_input_names
 
 __all__ = ["Watch"]
 
@@ -58,7 +59,9 @@ class Watch:
 
     def run(self, plan: Plan, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run a plan; gradients of its operators are reported when `backward` computes them."""
-        return _WatchedRun(plan.code, self).run(*([source] if plan.draws else []), *tensors)
+        return _WatchedRun(plan.code, self, plan.target.training).run(
+            *([source] if plan.draws else []), *tensors
+        )
 
     def report(self, name: str, tensor: Tensor) -> None:
         """Call the callback with a tensor as an array.
@@ -93,9 +96,9 @@ class Watch:
 class _WatchedRun(Stepwise):
     """Runs a plan's code node by node, with a report before and after each operator."""
 
-    def __init__(self, code: fx.GraphModule, watch: Watch) -> None:
+    def __init__(self, code: fx.GraphModule, watch: Watch, training: bool) -> None:
         super().__init__(code)
-        self.watch = watch
+        self.watch, self.training = watch, training
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run one step, and report it if it is an operator: others pick one of several results."""
@@ -104,7 +107,7 @@ class _WatchedRun(Stepwise):
             return self.compute(target, args, kwargs)
         inputs = self._enter(node, args)
         result = self.compute(target, inputs, kwargs)
-        self._leave(node, result)
+        self._leave(node, inputs, result)
         return result
 
     def _enter(self, node: Node, args: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
@@ -134,14 +137,15 @@ class _WatchedRun(Stepwise):
 
     def _report_inputs(self, node: Node, present: Sequence[tuple[int, str, Tensor]]) -> None:
         sources = dict(zip(node.input_names, node.inputs, strict=True))
-        for _, name, value in present:
+        shown = watched_input_names(node)
+        for i, name, value in present:
             if sources[name].node.is_variable:
                 self.watch.report(sources[name].name, value)
-            self.watch.report(f"{node.name}_{name}", value)
+            self.watch.report(f"{node.name}_{shown[i]}", value)
 
-    def _leave(self, node: Node, result: Results) -> None:
+    def _leave(self, node: Node, inputs: Sequence[Tensor | None], result: Results) -> None:
         """Report an operator's outputs."""
-        for i, (name, value) in enumerate(_named(node, result)):
+        for i, (name, value) in enumerate(_named(node, inputs, result, self.training).items()):
             if value is None:  # hidden outputs need not be there in every mode
                 continue
             self.watch.report(name, value)
@@ -149,6 +153,15 @@ class _WatchedRun(Stepwise):
                 self.watch.report_gradient_of(value, f"{node.name}_backward_input{i}")
 
 
-def _named(node: Node, result: Results) -> Iterator[tuple[str, Tensor | None]]:
-    outputs = (result,) if isinstance(result, Tensor) else result
-    return zip(node.output_names, outputs, strict=False)
+def _named(
+    node: Node, inputs: Sequence[Tensor | None], result: Results, training: bool
+) -> dict[str, Tensor | None]:
+    """Return an operator's outputs by full name, with those that only a monitor sees."""
+    outputs = (result,) if isinstance(result, Tensor) else tuple(result)
+    found = dict(zip(node.output_names, outputs, strict=False))
+    assert node.operator is not None
+    if (rule := node.operator.record.hidden) is not None:
+        with grad_mode(False):
+            hidden = rule(node.params, inputs, outputs, training)
+        found |= {f"{node.name}_{name}": value for name, value in hidden.items()}
+    return found

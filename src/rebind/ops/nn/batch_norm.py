@@ -24,6 +24,8 @@ __all__ = [
 _OF_CUDNN = (torch.float32, torch.float16)
 _LEAST_EPS = 1e-5
 
+#: Inputs, or outputs, of a call.
+Arrays: TypeAlias = Sequence[Tensor | None]
 # Output, mean, (inverse root of the) variance, and the new moving statistics where they change.
 Normalized: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]
 
@@ -221,13 +223,35 @@ def _statistics_type(data: torch.dtype) -> torch.dtype:
 _STATISTICS = ("gamma", "beta", "moving_mean", "moving_var", "mean", "var")
 
 
+def _uses_moving(p: Params, training: bool) -> bool:
+    return p.use_global_stats or not training
+
+
+def _hidden_inverse_roots(p: Params, inputs: Arrays, outputs: Arrays, training: bool) -> Mapping[str, Tensor]:
+    var = outputs[2]
+    if p.output_mean_var or var is None or not _uses_moving(p, training):
+        return {}
+    return {"var": var.add(p.eps).rsqrt()}
+
+
+def _hidden_variances(p: Params, inputs: Arrays, outputs: Arrays, training: bool) -> Mapping[str, Tensor]:
+    var = outputs[2]
+    if p.output_mean_var or var is None or _uses_moving(p, training):
+        return {}
+    return {"var": var.pow(-2).sub(p.eps)}
+
+
 def declare_batch_norm(
     name: str,
     function: Callable[..., Normalized],
     counted: int = 3,
     listed: Mapping[str, str | None] | None = None,
+    shows_variance: bool = False,
 ) -> Operator:
-    """Make a function of data, gamma, beta and the moving statistics an operator."""
+    """Make a function of data, gamma, beta and the moving statistics an operator.
+
+    Its output `var` is the variance, if it `shows_variance`, or else one over its root.
+    """
     op = operator(
         name,
         aux=("moving_mean", "moving_var"),
@@ -241,6 +265,7 @@ def declare_batch_norm(
         owns_output=True,
         listed=listed,
     )(function)
+    op.hidden(_hidden_variances if shows_variance else _hidden_inverse_roots)
     op.fill_shapes(_batch_norm_shapes)
     op.output_shapes(_batch_norm_outputs)
     op.shapes_from_outputs(_like_first_output)
@@ -249,7 +274,7 @@ def declare_batch_norm(
 
 batch_norm = declare_batch_norm("BatchNorm", _batch_norm)
 batch_norm_v1 = declare_batch_norm(
-    "BatchNorm_v1", _batch_norm_v1, listed={"moving_mean": None, "moving_var": None}
+    "BatchNorm_v1", _batch_norm_v1, listed={"moving_mean": None, "moving_var": None}, shows_variance=True
 )
 # MXNet counts a workspace among the outputs.
 batch_norm_with_relu = declare_batch_norm("_contrib_BatchNormWithReLU", _batch_norm_with_relu, counted=4)

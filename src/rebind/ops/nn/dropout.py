@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import torch
@@ -67,12 +67,7 @@ def dropout(
     """
     if not training and mode == "training":
         return data, None
-    shape: Shape | torch.Size = data.shape
-    if axes:
-        ndim = data.dim()
-        shared = {axis % ndim for axis in axes}
-        # The mask has size 1 along these axes, and broadcasts.
-        shape = tuple(1 if axis in shared else n for axis, n in enumerate(shape))
+    shape = _mask_shape(data.shape, axes) if axes else data.shape
     # Scaled in training, so that inference is the identity.
     mask = draws.bernoulli(shape, generator, 1.0 - p, dtype=data.dtype, device=data.device)
     if p < 1.0:
@@ -80,13 +75,29 @@ def dropout(
     return data * mask, mask
 
 
+def _mask_shape(shape: Shape | torch.Size, axes: tuple[int, ...]) -> Shape:
+    """Return the shape of the mask: 1 along `axes`, where it broadcasts."""
+    shared = {axis % len(shape) for axis in axes}
+    return tuple(1 if axis in shared else n for axis, n in enumerate(shape))
+
+
+@dropout.hidden
+def _(
+    p: Params, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor | None], training: bool
+) -> Mapping[str, Tensor]:
+    data = inputs[0]
+    if outputs[1] is not None or data is None:
+        return {}
+    # Nothing is dropped; MXNet shows memory that it never wrote.
+    return {"mask": data.new_ones(_mask_shape(data.shape, p.axes))}
+
+
 @dropout.output_shapes
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     data = shapes["data"]
     if data is None or any(not -len(data) <= axis < len(data) for axis in p.axes):
         return []
-    shared = {axis % len(data) for axis in p.axes}
-    return [data, tuple(1 if axis in shared else n for axis, n in enumerate(data))]
+    return [data, _mask_shape(data, p.axes)]
 
 
 @dropout.derivative("data")

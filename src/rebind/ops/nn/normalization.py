@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -17,6 +17,10 @@ from .._types import Count, require_floating
 from ..spec import Shapes, operator
 
 __all__ = ["FEW_CHANNELS", "group_norm", "instance_norm", "l2_normalization", "layer_norm", "lrn"]
+
+
+#: Inputs, or outputs, of a call.
+Inputs: TypeAlias = Sequence[Tensor | None]
 
 
 def _shown(p: Params) -> int:
@@ -235,6 +239,16 @@ group_norm.shapes_from_outputs(_like_first_output)
 
 
 # MXNet counts the mean and the variance among the outputs.
+@layer_norm.hidden
+@group_norm.hidden
+def _(p: Params, inputs: Inputs, outputs: Inputs, training: bool) -> Mapping[str, Tensor]:
+    (data, *_), (_, mean, invstd) = inputs, outputs
+    if p.output_mean_var:
+        return {}
+    assert data is not None and mean is not None and invstd is not None
+    return {"mean": mean.to(data.dtype), "std": invstd.reciprocal().to(data.dtype)}
+
+
 @operator("InstanceNorm", counted=3)
 def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, *, eps: float = 1e-3) -> Tensor:
     """Normalize each channel of each instance to mean 0 and variance 1, then scale and shift.
@@ -274,6 +288,14 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 
 instance_norm.shapes_from_outputs(_like_first_output)
+
+
+@instance_norm.hidden
+def _(p: Params, inputs: Inputs, outputs: Inputs, training: bool) -> Mapping[str, Tensor]:
+    data = inputs[0]
+    assert data is not None
+    var, mean = torch.var_mean(data.flatten(2), 2, correction=0)
+    return {"mean": mean, "var": var}
 
 
 # MXNet counts the lengths among the outputs.
@@ -322,6 +344,15 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     return {}
 
 
+@l2_normalization.hidden
+def _(p: Params, inputs: Inputs, outputs: Inputs, training: bool) -> Mapping[str, Tensor]:
+    data = inputs[0]
+    assert data is not None
+    axes = {"instance": 1, "channel": 1, "spatial": 2}[p.mode]
+    squares = data.square() if p.mode == "channel" else data.flatten(axes).square()
+    return {"norm": squares.sum(axes, keepdim=p.mode == "channel").add(p.eps).sqrt()}
+
+
 # MXNet counts an intermediate array among the outputs.
 @operator("LRN", same_shape=True, counted=2)
 def lrn(
@@ -356,11 +387,22 @@ def lrn(
     >>> lrn(torch.full((1, 3, 1, 1), 2.0), alpha=3.0, beta=1.0, knorm=1.0, nsize=3).flatten()
     tensor([0.2222, 0.1538, 0.2222])
     """
-    scale = knorm + alpha / nsize * _NeighbourSums.apply(data.square(), nsize)
+    scale = _lrn_scale(data, alpha, knorm, nsize)
     if beta == 0.75:  # roots are many times as quick as a power
         root = scale.rsqrt()
         return data * root * root.sqrt()
     return data * scale.pow(-beta)
+
+
+def _lrn_scale(data: Tensor, alpha: float, knorm: float, nsize: int) -> Tensor:
+    return knorm + alpha / nsize * _NeighbourSums.apply(data.square(), nsize)
+
+
+@lrn.hidden
+def _(p: Params, inputs: Inputs, outputs: Inputs, training: bool) -> Mapping[str, Tensor]:
+    data = inputs[0]
+    assert data is not None
+    return {"tmp_norm": _lrn_scale(data, p.alpha, p.knorm, p.nsize)}
 
 
 class _NeighbourSums(torch.autograd.Function):

@@ -133,4 +133,4 @@ def _sum_over_members(tensor: Tensor) -> Tensor:
     return _SumOverMembers.apply(tensor)
 
 
-sync_batch_norm = declare_batch_norm("_contrib_SyncBatchNorm", _sync_batch_norm)
+sync_batch_norm = declare_batch_norm("_contrib_SyncBatchNorm", _sync_batch_norm, shows_variance=True)

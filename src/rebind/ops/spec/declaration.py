@@ -316,6 +316,22 @@ class Operator:
 
         return declare
 
+    def hidden(self, rule: F) -> F:
+        """Declare what hidden outputs hold: ``(p, inputs, outputs, training) -> {name: tensor}``.
+
+        It runs where a monitor shows them only; the function itself need not compute what nothing uses.
+
+        >>> from rebind.ops import Input, Kernels, Signature
+        >>> op = Operator("root", Signature((Input("data"),)), Kernels(torch.sqrt))
+        >>> @op.hidden
+        ... def _(p, inputs, outputs, training):
+        ...     return {"square": inputs[0].square()}
+        >>> op.record.hidden(Params(), [torch.tensor(3.0)], [], False)
+        {'square': tensor(9.)}
+        """
+        self.record = replace(self.record, hidden=rule)
+        return rule
+
     def check(self, rule: Callable[[Params], str | None]) -> Callable[[Params], str | None]:
         """Declare what must hold between parameters: ``p -> sentence or None``.
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from torch import Tensor
+
 from ...params import Params
 
-__all__ = ["Record"]
+#: From parameters, inputs, outputs and whether it trains, to outputs by name.
+HiddenRule = Callable[[Params, Sequence[Tensor | None], Sequence[Tensor | None], bool], Mapping[str, Tensor]]
+
+__all__ = ["HiddenRule", "Record"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Record:
     listed
         Where MXNet's own list of arguments says what does not follow from the signature: by argument, its words; None
         for an argument that it does not list. Names that are no arguments come first.
+    hidden
+        What MXNet's hidden outputs hold, where the function does not return it: a monitor shows them.
 
     Examples
     --------
@@ -40,6 +47,7 @@ class Record:
     counted: int | Callable[[Params], int] | None = None
     inits: Mapping[str, str] = field(default_factory=dict)
     listed: Mapping[str, str | None] = field(default_factory=dict)
+    hidden: HiddenRule | None = None
 
     def output_names(self, p: Params) -> tuple[str, ...]:
         """Return the names of all outputs, hidden ones too.
