@@ -158,7 +158,7 @@ class BoundModule(Inspection):
                 self.loss_scaler = shared_module.loss_scaler
         group = self._make_group(binding, None if shared_module is None else shared_module.executors)
         # Only now, when binding has not failed, are the old arrays replaced.
-        self._parameters.attach(group, shared=shared_module is not None)
+        self._parameters.attach(group, shared=None if shared_module is None else shared_module.parameters)
         self._group, self.binding = group, binding
         self._has_gradients = False
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad

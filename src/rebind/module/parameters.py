@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypedDict
 
+import torch
+
 from ..device import Device
+from ..dtypes import name as dtype_name
 from ..errors import StateError
 from ..ndarray import NDArray, zeros
 from ..protocols import ArrayDict
@@ -60,6 +63,8 @@ class Parameters:
         self._arrays: DeviceArrays | None = None
         self._waiting: tuple[ArrayDict, ArrayDict] | None = None
         self._initialized = False
+        #: The types of values that were held, as of a file: copies have them, whatever a network computes in.
+        self._types: dict[str, torch.dtype] = {}
         self._trained: list[Trained] = []
         self._trained_of: Sequence[Sequence[NDArray | None]] | None = (
             None  # the lists that they were found in
@@ -137,22 +142,23 @@ class Parameters:
 
     # Where the values are.
 
-    def attach(self, arrays: DeviceArrays, *, shared: bool = False) -> None:
+    def attach(self, arrays: DeviceArrays, *, shared: Parameters | None = None) -> None:
         """Use the arrays of the devices from now on; existing values are copied into them.
 
-        With `shared` the arrays are another owner's, and hold its values.
+        With `shared` the arrays are that owner's, and hold its values.
         """
-        if shared:
+        if shared is not None:
             self._initialized = True
+            self._types = dict(shared._types)
         elif self._initialized:
             # A checkpoint of a larger network may have been held.
-            arrays.set_params(*self.copies(), allow_extra=True)
+            arrays.set_params(*self._values(), allow_extra=True)
         self._arrays, self._waiting = arrays, None
         self._trained, self._trained_of = [], None
 
     def __getstate__(self) -> dict[str, object]:
         # Without the devices' arrays, as after `detach`: a copy is bound anew.
-        waiting = self.copies() if self._initialized else None
+        waiting = self._values() if self._initialized else None
         return {**vars(self), "_waiting": waiting, "_arrays": None, "_trained": [], "_trained_of": None}
 
     def detach(self) -> None:
@@ -166,7 +172,7 @@ class Parameters:
         >>> module.parameters.copies()[0]["w"].item()
         3.0
         """
-        self._waiting = self.copies() if self._initialized else None
+        self._waiting = self._values() if self._initialized else None
         self._arrays = None
         self._trained, self._trained_of = [], None
 
@@ -188,6 +194,8 @@ class Parameters:
         >>> [sorted(each) for each in parameters.copies()]
         [['w'], ['mean']]
         """
+        given = {**(arg_params or {}), **(aux_params or {})}
+        self._types.update((name, value.storage.dtype) for name, value in given.items())
         if self._arrays is not None:
             self._arrays.set_params(arg_params or {}, aux_params or {}, allow_extra=True)
             return
@@ -203,6 +211,9 @@ class Parameters:
     def copies(self) -> tuple[ArrayDict, ArrayDict]:
         """Return copies of parameters and auxiliary states on the CPU; with several devices their means.
 
+        They have the types of the file that they were loaded from, if they were, as in MXNet: a checkpoint of float16
+        is saved as one. Types of whole numbers are left, which would drop what was learned.
+
         >>> import rebind as mx
         >>> parameters, given = Parameters(["w"], [], [mx.cpu()]), mx.nd.ones((1,))
         >>> parameters.hold({"w": given})
@@ -210,6 +221,19 @@ class Parameters:
         >>> given.item()
         1.0
         """
+        args, aux = (
+            {name: self._in_own_type(name, each) for name, each in arrays.items()}
+            for arrays in self._values()
+        )
+        return args, aux
+
+    def _in_own_type(self, name: str, value: NDArray) -> NDArray:
+        wanted = self._types.get(name, value.storage.dtype)
+        same = wanted == value.storage.dtype or not wanted.is_floating_point
+        return value if same else value.astype(dtype_name(wanted))
+
+    def _values(self) -> tuple[ArrayDict, ArrayDict]:
+        """Return copies in the types that they are computed in."""
         if self._arrays is None:
             assert self._waiting is not None  # the caller checks has_values
             args, aux = ({name: each.copy() for name, each in arrays.items()} for arrays in self._waiting)
