@@ -13,7 +13,6 @@ from ..errors import (
     NameLookupError,
     ParameterError,
     ShapeError,
-    StateError,
     UnknownArgumentError,
     near_names,
     shown,
@@ -26,8 +25,8 @@ from .parameters import Parameters
 from .settings import Binding, InitialValues
 
 __all__ = [
-    "check_arrays", "check_gradients", "check_shared", "data_error", "described_values", "explained_labels",
-    "no_batch", "unknown_argument", "warn_bound", "warn_no_labels",
+    "check_arrays", "check_shared", "data_error", "described_values", "explained_labels",
+    "no_batch", "unknown_argument", "warn_bound", "warn_no_labels", "warn_without_gradients",
 ]  # fmt: skip
 
 
@@ -165,18 +164,24 @@ def check_shared(parameters: Parameters, owner: Parameters) -> None:
         )
 
 
-def check_gradients(trained: Sequence[Trained]) -> None:
-    """Check, where `backward` has not run, that the program has written gradients itself.
+def warn_without_gradients(trained: Sequence[Trained]) -> None:
+    """Warn, where `backward` has not run, unless the program has written gradients itself.
 
-    >>> import rebind as mx
-    >>> check_gradients([Trained("w", [mx.nd.ones((1,))], [mx.nd.zeros((1,))])])
-    Traceback (most recent call last):
-    rebind.errors.StateError: Module.update() needs backward() first
+    Networks of stochastic depth count on it: a layer that is left out is updated all the same.
+
+    >>> import warnings, rebind as mx
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_without_gradients([Trained("w", [mx.nd.ones((1,))], [mx.nd.zeros((1,))])])
+    >>> str(caught[0].message).partition(":")[0]
+    'Module.update'
     """
     gradients = [gradient for each in trained for gradient in each.gradients]
     # Zeros everywhere: nobody has written anything since binding.
     if gradients and not any(gradient.storage.to_dense().any() for gradient in gradients):
-        raise StateError("Module.update() needs backward() first")
+        warn_user(
+            "Module.update: backward() must run first, or the gradients are zeros; got none since bind(). Weight "
+            "decay and momentum act on zeros, as in MXNet: call forward_backward() before, unless that is meant."
+        )
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
 from .device_arrays import copy_across
 from .jobs import writes_files
-from .mistakes import check_gradients, described_values, explained_labels
+from .mistakes import described_values, explained_labels, warn_without_gradients
 from .optimizer_setup import make_optimizer
 from .parameters import ParametersState
 from .settings import InitializerSpec, InitialValues, OptimizerParams, OptimizerSettings, StoreSpec
@@ -283,7 +283,7 @@ class Module(WholeSteps):
         """
         self._need_policy("update()")
         if not self._has_gradients:
-            check_gradients(self._parameters.trained())
+            warn_without_gradients(self._parameters.trained())
         if self.loss_scaler is None:
             self.apply_gradients()
         else:
