@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -9,7 +10,7 @@ from typing import Protocol, SupportsIndex, TypeAlias, cast
 
 from .errors import ArgumentError, ShapeError
 
-__all__ = ["HasShape", "Shape", "as_shape", "is_known", "merge", "normalize_axis", "size"]
+__all__ = ["HasShape", "Shape", "as_shape", "is_known", "merge", "normalize_axis", "size", "together"]
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -70,6 +71,19 @@ def merge(first: Shape | None, second: Shape | None) -> Shape | None:
         # 0 is unknown, in either.
         raise ValueError(f"{first} and {second} differ")
     return tuple(a or b for a, b in zip(first, second, strict=True))
+
+
+def together(*shapes: Shape | None) -> Shape | None:
+    """Return what shapes that must be equal say of it, for rules: who compares them names one that contradicts.
+
+    >>> together((0, 3), None, (2, 0), (5, 5))
+    (2, 3)
+    """
+    found: Shape | None = None
+    for shape in shapes:
+        with contextlib.suppress(ValueError):
+            found = merge(found, shape)
+    return found
 
 
 def size(shape: Iterable[int]) -> int:

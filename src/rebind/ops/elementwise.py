@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError, ShapeError
 from ..params import Params
-from ..shapes import Shape, merge
+from ..shapes import Shape, together
 from ._clamp import clamp, larger, smaller
 from ._tables import binary, broadcast, scalar
 from .spec import GradientRule, Shapes, operator
@@ -382,20 +382,20 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 @where.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    common = merge(shapes.get("x"), shapes.get("y"))
+    common = together(shapes.get("x"), shapes.get("y"))
     condition = shapes.get("condition")
     if common is None or condition is None:
         return {"x": common, "y": common}
     if len(condition) == len(common) > 1:  # at one axis both readings agree
-        common = merge(common, condition)
+        common = together(common, condition)
         return {"x": common, "y": common, "condition": common}
-    return {"x": common, "y": common, "condition": merge(condition, common[: len(condition)])}
+    return {"x": common, "y": common, "condition": common[: len(condition)]}
 
 
 @where.half_known
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     x, y = shapes["x"], shapes["y"]
-    return [] if x is None or y is None else [merge(x, y)]
+    return [] if x is None or y is None else [together(x, y)]
 
 
 @where.shapes_from_outputs

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import AtLeast, Params
-from ...shapes import Shape, merge, normalize_axis
+from ...shapes import Shape, normalize_axis, together
 from .._signatures import with_interface_of
 from ..spec import Shapes, Types, operator
 from ._levels import FINE, INT32_LEVELS, LEVELS, per_level, require, to_levels
@@ -262,16 +262,8 @@ quantized_elemwise_mul.check(check_calibration)
 @quantized_elemwise_add.fill_shapes
 @quantized_elemwise_mul.fill_shapes
 def _(shapes: Shapes, p: Params) -> Shapes:
-    together = _together(shapes["lhs"], shapes["rhs"])
-    return {"lhs": together, "rhs": together, **scalars(*_ENDS)}
-
-
-def _together(first: Shape | None, second: Shape | None) -> Shape | None:
-    """Return what two shapes that must be equal say together; a contradiction is found by who compares them."""
-    try:
-        return merge(first, second)
-    except ValueError:
-        return first
+    common = together(shapes["lhs"], shapes["rhs"])
+    return {"lhs": common, "rhs": common, **scalars(*_ENDS)}
 
 
 @quantized_elemwise_add.shapes_from_outputs

@@ -6,7 +6,6 @@ backward, to variables whose shape nobody gave, and the types that such a run do
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,7 +13,7 @@ from typing import TypeAlias
 import torch
 
 from ...params import ParameterValue, Params
-from ...shapes import Shape, merge
+from ...shapes import Shape, together
 
 __all__ = [
     "Inference",
@@ -162,13 +161,8 @@ class Inference:
         # Without a rule nothing flows backward, but where all shapes are one.
         if not self.same_shape:
             return {}
-        together: Shape | None = None
         # Elementwise: whatever one array says of its shape holds for all.
-        for shape in (*shapes.values(), *outputs[:1]):
-            # A contradiction is found, and named, where it is written down.
-            with contextlib.suppress(ValueError):
-                together = merge(together, shape)
-        return dict.fromkeys(shapes, together)
+        return dict.fromkeys(shapes, together(*shapes.values(), *outputs[:1]))
 
     def type_slots(self, p: Params) -> TypeSlots:
         """Return, for inputs and outputs by name, a type or the name of a type that slots share (default ``T``).

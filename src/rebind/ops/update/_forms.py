@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import typing
@@ -15,7 +14,7 @@ from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Params
-from ...shapes import Shape, merge
+from ...shapes import Shape, together
 from ..spec import Shapes
 from ._docs import describe
 from .lists import Count, Limit, Number, Rate, Tensors
@@ -236,11 +235,7 @@ def common_shape(shapes: Shapes) -> dict[str, Shape | None]:
     >>> common_shape({"weight": (0, 3), "grad": (2, 0), "mom": None})
     {'weight': (2, 3), 'grad': (2, 3), 'mom': (2, 3)}
     """
-    together: Shape | None = None
-    for shape in shapes.values():
-        with contextlib.suppress(ValueError):  # a contradiction is found, and named, where it is written down
-            together = merge(together, shape)
-    return dict.fromkeys(shapes, together)
+    return dict.fromkeys(shapes, together(*shapes.values()))
 
 
 def _parameter(name: str, annotation: object, default: object) -> inspect.Parameter:
