@@ -161,7 +161,7 @@ class UserCodeError(MXNetError):
     """The user's code, such as a custom operator, raised the error that is the cause of this one."""
 
 
-class NotImplementedForSymbol(MXNetError):
+class NotImplementedForSymbol(MXNetError, TypeError):
     """A symbol, which has no values before it is bound, was asked for something that only an array can do."""
 
 

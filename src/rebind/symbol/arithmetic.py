@@ -59,7 +59,6 @@ class Arithmetic(SymbolBase, BinaryMethods["Operand", Result], combine=combine, 
     """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves arithmetic with symbols to this class
 
     def __neg__(self) -> Result:
         return self * -1.0

@@ -30,6 +30,7 @@ from .binding import Binding
 from .composition import apply
 from .inference import Inference
 from .methods import OperatorMethods
+from .numpy_calls import NumpyCalls
 from .serialization import Serialization, read_graph
 
 __all__ = [
@@ -47,7 +48,9 @@ __all__ = [
 _SHOWN = OnFirstUse.from_modules("rebind.viz", {"symbol_html": "notebook"})
 
 
-class Symbol(Binding, Inference, Serialization, Arithmetic["Symbol"], ArrayMethods, OperatorMethods):
+class Symbol(
+    Binding, Inference, Serialization, Arithmetic["Symbol"], ArrayMethods, NumpyCalls, OperatorMethods
+):
     """A network, or a part of one: outputs of a graph.
 
     Symbols are made by `var` and by operators, and are not changed by use. ``symbol(data=other)`` is the network with
