@@ -106,10 +106,10 @@ def test_what_goes_out_and_in_is_a_copy(put: Any) -> None:
 
 
 def test_shared_arrays_have_the_owners_values() -> None:
-    _, lists = bound()
+    owner, lists = bound()
     other = parameters()
     other.hold(*given(4))
-    other.attach(lists, shared=True)
+    other.attach(lists, shared=owner)
     assert other.initialized and numbers(other.copies()[0]) == {"w": 1, "b": 1}
 
 

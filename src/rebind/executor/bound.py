@@ -19,6 +19,7 @@ from ..errors import (
     DeviceError,
     NameLookupError,
     ShapeError,
+    StateError,
     UnknownArgumentError,
     near_names,
 )
@@ -393,6 +394,11 @@ class BoundArrays:
 
     def _read(self, name: str, value: NDArray | np.ndarray | Tensor) -> NDArray:
         bound = self.slots[name].array
+        if isinstance(value, np.ndarray) and torch.jit.is_tracing():
+            raise StateError(
+                f"Executor.forward: {name} must be a tensor, or an NDArray of one, while torch.jit.trace records; got "
+                "a NumPy array, which the trace would hold as a constant. Give the traced tensor itself."
+            )
         if not isinstance(value, NDArray):
             if not isinstance(value, (np.ndarray, Tensor)):
                 raise ArgumentError(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from torch import Tensor
+from torch.jit import is_tracing
 
 from .. import config, generators
 from ..device import Device, as_device
@@ -247,13 +248,16 @@ class Executor(ReadyRuns):
         self._last = None
         if self._handles is not None:
             self._handles.release_large()
-        record = record and bool(self._arrays.wanted)
+        tracing = is_tracing()  # what a trace computes has no `backward` here
+        record = record and bool(self._arrays.wanted) and not tracing
         if record and plan.compiled is not None and plan.compiled.is_captured:
             plan = self._plans.get(plan.target.training, compiled=False)
         source, random_state = plan.random_source(self._device)
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
-        tensors = [*self._arrays.tensors(plan.channels_last, plan.unread), *kept]
+        # Not the leaves of gradients, which are apart from the arrays: a trace would take them for constants.
+        found = self._arrays.memory() if tracing else self._arrays.tensors(plan.channels_last, plan.unread)
+        tensors = [*found, *kept]
         halves = self._halves(plan) if record and explicit and watch is None else None
         backward = None
         try:
