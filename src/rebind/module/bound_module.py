@@ -23,7 +23,7 @@ from .descs import Shapes, check_names, read_descs
 from .inputs import Inputs
 from .inspection import Inspection
 from .loss_scaling import LossScaling
-from .mistakes import check_shared, warn_bound, warn_no_labels
+from .mistakes import check_shared, fitting_weights, warn_bound, warn_no_labels
 from .parameters import Parameters
 from .settings import Binding, RowIds, read_devices
 from .steps import Arrays, HeadGrads, Labels
@@ -158,7 +158,9 @@ class BoundModule(Inspection):
                 self.loss_scaler = shared_module.loss_scaler
         group = self._make_group(binding, None if shared_module is None else shared_module.executors)
         # Only now, when binding has not failed, are the old arrays replaced.
-        self._parameters.attach(group, shared=None if shared_module is None else shared_module.parameters)
+        with fitting_weights([] if self.binding is None else self.binding.data, binding.data):
+            shared = None if shared_module is None else shared_module.parameters
+            self._parameters.attach(group, shared=shared)
         self._group, self.binding = group, binding
         self._has_gradients = False
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad

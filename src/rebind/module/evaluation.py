@@ -28,7 +28,7 @@ from .batches import (
 )
 from .descs import read_descs
 from .jobs import scoring_job
-from .notes import note_batch
+from .notes import note_batch, noted
 from .settings import MetricSpec, RowIds, SomeCallbacks
 from .shared_metrics import SharedMetrics
 from .sources import ArrayGroup, Trainable, arrays_of, as_source, is_arrays, named_batch, names_of
@@ -113,7 +113,7 @@ class Evaluation(Steps):
         seen = [0]
         try:
             self._measure_batches(
-                first(data, num_batch),
+                first(noted(data, f"score, epoch {epoch}"), num_batch),
                 metric,
                 as_callbacks(batch_end_callback),
                 epoch,
@@ -278,7 +278,7 @@ class Evaluation(Steps):
         data = as_source(eval_data, "predict: eval_data", self, batch_size=batch_size, labelled=False)
         if reset:
             rewind(data)
-        for nbatch, batch in enumerate(first(data, num_batch)):
+        for nbatch, batch in enumerate(first(noted(data, "predict"), num_batch)):
             try:
                 self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
                 self.forward(batch, is_train=False)

@@ -25,7 +25,7 @@ from .parameters import Parameters
 from .settings import Binding, InitialValues
 
 __all__ = [
-    "check_arrays", "check_shared", "data_error", "described_values", "explained_labels",
+    "check_arrays", "check_shared", "data_error", "described_values", "explained_labels", "fitting_weights",
     "no_batch", "unknown_argument", "warn_bound", "warn_no_labels", "warn_without_gradients",
 ]  # fmt: skip
 
@@ -113,13 +113,33 @@ def data_error(
     >>> print(data_error(error, [DataDesc("x", (8, 4))], [DataDesc("x", (8, 6))]))
     Module: the data must fit the weights, which are for 'x' (8, 4); got 'x' (8, 6), for which 'w' would have shape ...
     """
+    return ShapeError(
+        f"{_unfit(bound, given)}, for which {error.name!r} would have shape {error.wanted} instead of {error.found}."
+        f"{_transposed(bound, given)}"
+    )
+
+
+@contextlib.contextmanager
+def fitting_weights(bound: Sequence[DataDesc], given: Sequence[DataDesc]) -> Iterator[None]:
+    """Where weights do not fit arrays in new shapes, name the data; see `data_error`.
+
+    >>> with fitting_weights([DataDesc("x", (8, 4))], [DataDesc("x", (8, 6))]):
+    ...     raise ShapeError("w must have shape (3, 6); got (3, 4)")
+    Traceback (most recent call last):
+    rebind.errors.ShapeError: Module: the data must fit the weights, which are for 'x' (8, 4); got 'x' (8, 6). w ...
+    """
+    try:
+        yield
+    except ShapeError as error:
+        raise ShapeError(f"{_unfit(bound, given)}. {error}.{_transposed(bound, given)}") from None
+
+
+def _unfit(bound: Sequence[DataDesc], given: Sequence[DataDesc]) -> str:
     usual, new = (
         ", ".join(f"{desc.name!r} {tuple(desc.shape)}" for desc in descs) for descs in (bound, given)
     )
-    return ShapeError(
-        f"Module: the data must fit the weights, which are for {usual}; got {new}, for which {error.name!r} would have "
-        f"shape {error.wanted} instead of {error.found}.{_transposed(bound, given)}"
-    )
+    which = f", which are for {usual}" if usual else ""
+    return f"Module: the data must fit the weights{which}; got {new}"
 
 
 def _transposed(bound: Sequence[DataDesc], given: Sequence[DataDesc]) -> str:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import cast
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar, cast
 
+import torch
+
+from .. import checks
 from ..errors import MXNetError
 from ..protocols import Batch
 from .batches import AnyBatch, is_sliced, labels_of
 
-__all__ = ["add_note", "note_batch"]
+__all__ = ["add_note", "note_batch", "note_interrupt", "noted"]
+
+T = TypeVar("T")
+
+#: Where the code of this package and of PyTorch is; what `torch.fx` generates has no file.
+_LIBRARIES = (
+    *(str(Path(each).parent) + os.sep for each in (checks.__file__, torch.__file__)),
+    "<eval_with_key>",
+)
 
 
 def add_note(error: BaseException, text: str) -> None:
@@ -28,6 +41,49 @@ def add_note(error: BaseException, text: str) -> None:
     vars(error)["__notes__"] = notes
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]}\n{text}",)
+    elif isinstance(error, KeyboardInterrupt):  # which comes without one
+        error.args = (text,)
+
+
+def noted(batches: Iterable[T], what: str, start: int = 0) -> Iterator[T]:
+    """Yield batches; an error of their source gets a note of how far it was.
+
+    >>> def broken():
+    ...     yield "a"
+    ...     raise OSError("disk is gone")
+    >>> try:
+    ...     list(noted(broken(), "fit, epoch 3"))
+    ... except OSError as error:
+    ...     print(error.__notes__[0])
+    In fit, epoch 3, while batch 1 (counted from 0) was read.
+    """
+    number = start
+    try:
+        for batch in batches:
+            yield batch
+            number += 1
+    except Exception as error:
+        add_note(error, f"In {what}, while batch {number} (counted from 0) was read.")
+        raise
+
+
+def note_interrupt(error: KeyboardInterrupt, text: str) -> None:
+    """Add a note to Ctrl-C, and cut its traceback after the last line of the program's own: it ends anywhere below.
+
+    >>> error = KeyboardInterrupt()
+    >>> note_interrupt(error, "In fit, epoch 3.")
+    >>> error.__notes__
+    ['In fit, epoch 3.']
+    """
+    add_note(error, text)
+    error.__suppress_context__ = True  # what PyTorch was catching meanwhile
+    last = each = error.__traceback__
+    while each is not None:
+        if not each.tb_frame.f_code.co_filename.startswith(_LIBRARIES):
+            last = each
+        each = each.tb_next
+    if last is not None:
+        last.tb_next = None
 
 
 def note_batch(error: BaseException, module: object, what: str, number: int, batch: AnyBatch) -> None:

@@ -16,6 +16,7 @@ from ..optimizer import Optimizer
 from ..protocols import Batch
 from .batches import AnyBatch, labels_of, whole
 from .callback_checks import check_callbacks
+from .data_checks import check_figures
 from .label_checks import check_classes
 from .settings import FitSettings
 from .steps import Steps
@@ -132,6 +133,7 @@ def checked_first(
         if is_first and (batch := whole(each)) is not None:
             check_metric(module, metric, batch)
             check_classes(module, metric, _labels(data) or labels_of(batch))
+            check_figures(module, metric)
         is_first = False
         yield each
 

@@ -7,6 +7,8 @@ from functools import partial
 from ..checks import is_ours, warn_user
 from ..errors import StateError
 from ..logs import resolve
+from .data_checks import check_layouts
+from .descs import read_descs
 from .evaluation import Evaluation
 from .optimizer_setup import ignored_optimizer
 from .preflight import check_losses, check_multipliers
@@ -90,8 +92,10 @@ class Preparation:
         module, settings = self.module, self.settings
         # A user's own module need not know `grad_req`.
         bind = module.bind if settings.accumulate == 1 else partial(module.bind, grad_req="add")
+        data = settings.train_data.provide_data
+        check_layouts(module.symbol, read_descs(data, "data_shapes"))
         bind(
-            data_shapes=settings.train_data.provide_data,
+            data_shapes=data,
             label_shapes=getattr(settings.train_data, "provide_label", None),
             for_training=True,
             force_rebind=force_rebind,

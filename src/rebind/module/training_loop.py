@@ -12,9 +12,10 @@ from ..callback.shared import shared_run
 from ..checkpoint import Position
 from ..checks import is_ours
 from .batches import AnyBatch, nonempty, rewind
+from .data_checks import NaNSearch
 from .evaluation import Evaluation
 from .joint_run import together
-from .notes import note_batch
+from .notes import note_batch, note_interrupt, noted
 from .optimizer_setup import rescaled
 from .preflight import check_settings, checked_first
 from .preparation import Preparation
@@ -76,6 +77,7 @@ class TrainingLoop(Preparation):
         self.position = Position(settings.begin_epoch, 0)
         self.waiting = 0
         self._is_checked = False  # whether the first batch is
+        self._nan_search = NaNSearch(module, settings.train_data)
         self._saved: TrainingRun | None = None  # where the run is saved, if it is
         self._batch_end = settings.callbacks.hooks("on_batch_end")  # looked up once: each batch asks for it
 
@@ -90,6 +92,14 @@ class TrainingLoop(Preparation):
         {'train': {'mse': [2.0, 2.0]}, 'validation': {}}
         """
         check_settings(self.settings)
+        try:
+            return self.run_all()
+        except KeyboardInterrupt as error:
+            note_interrupt(error, "In fit, epoch {}, batch {} (counted from 0).".format(*self.position))
+            raise
+
+    def run_all(self) -> History:
+        """Prepare the module, and train for all epochs."""
         self.prepare()
         if self.resume():  # a callback had ended the run: training on would undo that
             return self.history
@@ -181,9 +191,11 @@ class TrainingLoop(Preparation):
         """Yield the batches of the epoch, or the rest of them; None for a step in which only other workers have one."""
         data = self.settings.train_data
         source: Iterable[AnyBatch] = data if self._saved is None else self._saved.batches()
+        source = noted(source, f"fit, epoch {epoch}", self.position.batch)
         if not self._is_checked:
             self._is_checked = True
             source = checked_first(source, self.module, self.metric, data)
+        source = self._nan_search.watched(source, epoch, self.position.batch)
         shared = source if self.workers is None else self.workers.in_step(source)
         return nonempty(shared, epoch, self.position.batch)
 
@@ -264,6 +276,7 @@ class TrainingLoop(Preparation):
         if self.waiting:
             self.use_waiting()
         self.reporter.bar.end_epoch()
+        self._nan_search.end_epoch()
         # First, so that callbacks save, and the validation measures, auxiliary states that all devices agree on.
         module.unify_devices()
         if self.workers is not None:
