@@ -217,10 +217,10 @@ def test_a_batch_that_others_write_to_is_copied() -> None:
     ("wrong", "says"),
     [
         (lambda each: each.label, "data"),
-        (lambda each: mx.io.DataBatch([*each.data, *each.data], each.label), "got 2 arrays"),
+        (lambda each: mx.io.DataBatch([], each.label), "got 0 arrays"),
         (lambda each: mx.io.DataBatch([mx.nd.ones((64, SIZE + 1))], each.label), "must fit the weights"),
     ],
-    ids=["no batch", "two", "wider"],
+    ids=["no batch", "none", "wider"],
 )
 def test_errors_are_those_of_single_steps(wrong: Callable[[Any], Any], says: str) -> None:
     module = made()

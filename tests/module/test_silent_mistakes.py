@@ -63,7 +63,8 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     "one-hot labels": (
         lambda: fit(data=batches(labels=ONE_HOT)),
         "fit: eval_metric 'accuracy' compares classes; got labels 'softmax_label' (4, 3) for as many predictions "
-        "(4, 3) of SoftmaxOutput. Give labels that are numbers of classes, labels.argmax(axis=1), or eval_metric='mse'.",
+        "(4, 3) of SoftmaxOutput. Give labels that are numbers of classes, labels.argmax(axis=1), or "
+        "eval_metric='mse'.",
     ),
     "one-hot labels and several metrics": (
         lambda: fit(data=batches(labels=ONE_HOT), eval_metric=["mse", "acc"]),
