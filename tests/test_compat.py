@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import importlib
+import operator
 import pickle
 import pkgutil
 import pydoc
@@ -332,7 +333,6 @@ def test_names_can_be_imported(mx: Any, line: str) -> None:
             lambda mx: mx.contrib.tensorboard.LogMetricsCallback("logs"),
             r"tensorboard\.LogMetricsCallback is not part of rebind\. Module\.fit returns",
         ),
-        (lambda mx: rebind.contrib.quantization.quantize_net(), r"quantize_net is not part of rebind"),
         (lambda mx: mx.io._has_instance([], int), r"mxnet\.io\._has_instance .* private helper of MXNet"),
         (lambda mx: mx.nd.ones(2).as_np_ndarray(), r"NDArray\.as_np_ndarray .* Use asnumpy\(\)"),
         (lambda mx: mx.sym.var("x").as_np_ndarray(), r"Symbol\.as_np_ndarray .* Use mx\.sym"),
@@ -597,3 +597,60 @@ def test_the_garbage_collector_is_as_before_the_import(before: str, wanted: str)
     program = f"{first}; {before}; import rebind; {asked}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == wanted
+
+
+ABSENT = """
+    profiler onnx rtc library notebook kvstore_server np npx th contrib.onnx contrib.quantization contrib.tensorboard
+    contrib.io nd.np sym.np nd.sparse.csr_matrix nd.sparse.row_sparse_array nd.sparse.zeros nd.contrib.dgl_subgraph
+    io.MXDataIter model._train_multi_device kvstore.KVStoreServer test_utils.rand_sparse_ndarray
+    gluon.SymbolBlock.imports gluon.Trainer.step gluon.data.DataLoader.lower base.check_call autograd.check_call
+"""
+
+
+@pytest.mark.parametrize("path", ABSENT.split())
+def test_a_name_that_is_absent_says_so_and_is_no_attribute(path: str) -> None:
+    *above, name = path.split(".")
+    found = operator.attrgetter(".".join(above))(rebind) if above else rebind
+    assert not hasattr(found, name)
+    with pytest.raises(AttributeError, match=rf"{name}.*is not part of rebind( yet)?\. \S"):
+        getattr(found, name)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import rebind.profiler",
+        "from rebind import profiler",
+        "from rebind.contrib import onnx",
+        "import rebind.contrib.quantization",
+        "from rebind.contrib.tensorboard import LogMetricsCallback",
+        "from rebind.kvstore_server import KVStoreServer",
+        "from rebind.io import MXDataIter",
+    ],
+)
+def test_an_import_of_what_is_absent_says_what_to_use(statement: str) -> None:
+    with pytest.raises(ImportError, match=r"is not part of rebind( yet)?\. \S"):
+        exec(statement)
+
+
+#: What programs import from MXNet's modules, which have it as they are: private helpers, and what they import.
+HELPERS = {
+    "io": "_init_data",
+    "model": "_create_kvstore _initialize_kvstore _update_params _update_params_on_kvstore BatchEndParam cpu DataDesc",
+    "module.base_module": "_as_list _check_input_names _check_names_match _parse_data_desc BaseModule",
+    "module.module": "_check_input_names _create_kvstore _initialize_kvstore _parse_data_desc _update_params "
+    "_update_params_on_kvstore load_checkpoint DataParallelExecutorGroup",
+    "module.bucketing_module": "_check_input_names BaseModule",
+    "executor_manager": "_check_arguments _load_data _load_label _split_input_slice",
+    "image": "copyMakeBorder imdecode",
+    "rnn": "rnn_cell.LSTMCell",
+    "ndarray": "_GRAD_REQ_MAP _DTYPE_NP_TO_MX",
+    "registry": "get_register_func",
+}
+
+
+@pytest.mark.parametrize(("path", "names"), HELPERS.items())
+def test_helpers_of_mxnet_are_where_they_were(path: str, names: str, mx: Any) -> None:
+    for name in names.split():
+        ours, theirs = (operator.attrgetter(f"{path}.{name}")(package) for package in (rebind, mx))
+        assert ours is theirs and "private helper of MXNet" not in str(ours.__doc__)

@@ -19,7 +19,7 @@ from rebind.ops.spec import read_signature
 #: The modules and packages right below `rebind` that all programs need. Another one here costs each of them its import.
 LOADED = [
     "_collector", "_process", "_version", "absent", "annotations", "autograd", "checks", "config", "device",
-    "draws", "dtypes", "errors", "executor", "files", "first_use", "generators", "gpu_settings", "grad_mode",
+    "draws", "dtypes", "errors", "executor", "files", "first_use", "forks", "generators", "gpu_settings", "grad_mode",
     "graph", "imaging", "legacy", "memo", "ndarray", "nested", "ops", "oversubscription", "params", "precision",
     "scope", "shapes", "symbol", "threads",
 ]  # fmt: skip

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
-from .errors import AbsentFeatureError
+from .errors import AbsentFeatureError, AbsentNameError
 
-__all__ = ["AbsentClass", "absent_class", "absent_function"]
+__all__ = ["AbsentClass", "absent_class", "absent_function", "old_names"]
 
 
-class AbsentClass:
+def old_names(module: str) -> Callable[[str], Any]:
+    """Return `__getattr__` of a module: what MXNet's of that path has besides, or a sentence on why it is not here.
+
+    >>> import rebind as mx
+    >>> old_names("rebind.io")("MXDataIter")
+    Traceback (most recent call last):
+    rebind.errors.AbsentNameError: mx.io.MXDataIter is not part of rebind. mx.io.NDArrayIter takes arrays, ...
+    """
+
+    def get(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        # By name, since `compat` is above all others: a program that uses no such name does not load it.
+        return importlib.import_module("rebind.compat").attribute_below(module, name)
+
+    return get
+
+
+class _SaysWhat(type):
+    """Class attributes, such as other ways to make one, are absent as the class is."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("_") or "whole_name" in name:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        whole: str = cls.whole_name
+        instead: str = cls.instead
+        raise AbsentNameError(f"{whole}.{name}: {whole} is not part of rebind. {instead.removesuffix('.')}.")
+
+
+class AbsentClass(metaclass=_SaysWhat):
     """Base of the classes that rebind does not have: making one, or one derived from it, is an error.
 
     >>> class Pictures(absent_class("gluon.data.Dataset", "Use mx.io.NDArrayIter")):

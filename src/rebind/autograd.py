@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
 
+from .absent import old_names
 from .errors import ArgumentError, ShapeError, StateError
 from .graph import Application, Entry, Node, Variable, depth_first
 from .ndarray import NDArray
@@ -483,3 +484,7 @@ class _UserCode(torch.autograd.Function):
             found = ctx.user_backward(head_grads, ctx.needs_input_grad[2:])
         # The two functions are inputs to torch as well, without a gradient.
         return (None, None, *found)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -7,6 +7,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
+from .absent import old_names
+
 __all__ = ["OnFirstUse"]
 
 T = TypeVar("T")
@@ -70,10 +72,11 @@ class OnFirstUse(Mapping[str, T]):
         >>> get("answer"), names()
         (42, ['__name__', 'answer', 'thought'])
         """
+        old = old_names(namespace["__name__"])
 
         def get(name: str) -> T:
             if name not in self._makers:
-                raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
+                return old(name)
             return namespace.setdefault(name, self[name])
 
         return get, lambda: sorted({*namespace, *self._makers})

@@ -10,7 +10,9 @@ import inspect
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from .absent import old_names
 from .checks import check_numbers
 from .errors import ArgumentError, ParameterError
 from .logs import log
@@ -379,3 +381,7 @@ def _check_factor(factor: float, who: str) -> None:
         raise ParameterError(
             f"{who}: factor must be at most 1, so that the learning rate falls; got {factor}"
         )
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

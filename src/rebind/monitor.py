@@ -7,11 +7,12 @@ import math
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import torch
 
+from .absent import old_names
 from .errors import ArgumentError, NonFiniteError, ParameterError
 from .executor import Executor
 from .logs import log
@@ -379,3 +380,7 @@ def _origin(exe: AnyExecutor | None, running: bool, name: str, what: str, size: 
         return f"{what} came in with the gradient of an output of {operator}: {where}"
     way = "backward" if re.search(r"_backward_output\d*$", name) else "forward"
     return f"the {way} pass of {operator} gives {what} in {where}"
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .absent import old_names
 from .checks import check_instance, warn_user
 from .errors import ArgumentError, NameLookupError, ParameterError, near_names, shown
 
@@ -239,3 +240,7 @@ def _read_dict(text: str, nickname: str) -> Any:
 
 def _where(entry: object) -> str:
     return f"{getattr(entry, '__module__', '?')}.{getattr(entry, '__qualname__', entry)}"
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

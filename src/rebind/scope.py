@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from .absent import old_names
 from .errors import ParameterError
 
 if TYPE_CHECKING:
@@ -184,3 +185,6 @@ NameManager.current = _names  # type: ignore[assignment]  # a descriptor, which 
 AttrScope.current = _attributes  # type: ignore[assignment]  # likewise
 NameManager._current = _Current(_names)
 AttrScope._current = _Current(_attributes)
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

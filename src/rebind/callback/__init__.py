@@ -4,6 +4,9 @@ Batch callbacks take a record with `epoch`, `nbatch`, `eval_metric` and `locals`
 ``(epoch, symbol, arg_params, aux_params)``. A member of ``callbacks=[...]`` has hooks for several events: `Callback`.
 """
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from .averaging import ExponentialMovingAverage
 from .hooks import Callback, EpochRecord
 from .records import BatchEndParam, StopTraining
@@ -33,3 +36,6 @@ __all__ = [
     "log_train_metric",
     "module_checkpoint",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -7,7 +7,7 @@ Modules that exist for old programs only are in `rebind.legacy`.
 
 from ..legacy.libinfo import MXNET_VERSION
 from .finder import install
-from .old_modules import OldModule, attribute, attribute_below, module_at, names_at_top
+from .old_modules import OldModule, absence_of, attribute, attribute_below, module_at, names_at_top
 from .table import BY_NAME, SHARED, TABLE, Absent, Later, legacy_module
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Absent",
     "Later",
     "OldModule",
+    "absence_of",
     "attribute",
     "attribute_below",
     "install",

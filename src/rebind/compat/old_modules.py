@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
+import importlib.machinery
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
@@ -17,7 +17,7 @@ from .inert import MODULES, STANDS_FOR
 from .reexports import REEXPORTS
 from .table import SHARED, TABLE, Absent, Later, Row, legacy_module
 
-__all__ = ["OldModule", "attribute", "attribute_below", "is_known", "module_at", "names_at_top"]
+__all__ = ["OldModule", "absence_of", "attribute", "attribute_below", "is_known", "module_at", "names_at_top"]
 
 
 class OldModule(ModuleType):
@@ -55,6 +55,15 @@ class OldModule(ModuleType):
         return value
 
     def _find(self, name: str) -> Any:
+        found = self.find(name)
+        if found is not None:
+            return found
+        # Python and tools look for many private names (`__wrapped__`, `_repr_html_`): no search for near ones there.
+        hint = "." if name.startswith("_") else near_names(name, dir(self))
+        raise AbsentNameError(f"{self.__name__}: rebind has no {name!r} there{hint}")
+
+    def find(self, name: str, apart_from: ModuleType | None = None) -> Any:
+        """Return what MXNet's module has by a name; None for what is not known. One of the sources may be left out."""
         path = f"{self._path}.{name}".lstrip(".")
         # Before the sources: `mx.nd.random` is a module with a row of its own, not the attribute of `rebind.ndarray`.
         if path in TABLE or path in MODULES:
@@ -63,7 +72,7 @@ class OldModule(ModuleType):
             except AbsentModuleError as error:
                 raise AbsentNameError(str(error)) from None
         for source in self._sources:
-            if hasattr(source, name):
+            if source is not apart_from and hasattr(source, name):
                 return getattr(source, name)
         # Below the top only: what modules import from one another is not an attribute of `mxnet` itself.
         shared = SHARED.get(path) or (SHARED.get(name) if self._path else None)
@@ -73,9 +82,7 @@ class OldModule(ModuleType):
             return _imported(*REEXPORTS[path].split(":"))
         if path in STANDS_FOR or name in STANDS_FOR:
             return _by_name(path, name)
-        # Python and tools look for many private names (`__wrapped__`, `_repr_html_`): no search for near ones there.
-        hint = "." if name.startswith("_") else near_names(name, dir(self))
-        raise AbsentNameError(f"{self.__name__}: rebind has no {name!r} there{hint}")
+        return None
 
     @property
     def only_source(self) -> ModuleType | None:
@@ -144,29 +151,70 @@ def attribute(name: str) -> Any:
             return _resolve(SHARED[name])
         known = dir(sys.modules["rebind"])
         raise AttributeError(f"module 'rebind' has no attribute {name!r}{near_names(name, known)}")
-    try:
-        module = module_at(name)
-    except AbsentModuleError as error:
-        raise AbsentNameError(str(error)) from None
+    return _present(name)
+
+
+def _present(path: str) -> ModuleType:
+    """Return the module of a path for an attribute of rebind: one that has no names but those to import is absent."""
+    if (absence := absence_of(path)) is not None:
+        raise AbsentNameError(absence)
+    module = module_at(path)
     return module.only_source or module
 
 
-def attribute_below(path: str, name: str) -> Any:
-    """Return ``rebind.path.name`` for a name that a package of rebind lacks: a module of MXNet's by its old path.
+def absence_of(path: str) -> str | None:
+    """Return why rebind has no module or name of MXNet's `path`, and what to use instead; None for any other path.
 
-    >>> attribute_below("contrib", "quantization").quantize_model.__name__
-    'quantize_model'
+    >>> absence_of("rtc").split(".")[1]
+    'rtc is not part of rebind'
+    >>> absence_of("io") is None, absence_of("no.such") is None
+    (True, True)
     """
+    if not is_known(path):
+        instead = STANDS_FOR.get(path) or STANDS_FOR.get(path.rpartition(".")[2])
+        return instead and f"mx.{path} is not part of rebind. {instead.removesuffix('.')}."
+    path, row = _row(path)
+    if isinstance(row, Absent):
+        return f"{_full(path)} is not part of rebind. {row.instead}"
+    if isinstance(row, Later) and not _exists(row.module):
+        return f"{_full(path)} is not part of rebind yet. {row.instead}"
+    return None
+
+
+def _exists(module: str) -> bool:
+    """Return whether rebind has a module of this name now."""
+    return (
+        importlib.machinery.PathFinder.find_spec(f"rebind.{module}", sys.modules["rebind"].__path__)
+        is not None
+    )
+
+
+def attribute_below(module: str, name: str) -> Any:
+    """Return an attribute that a module of rebind lacks, and MXNet's of its path has: a helper, a module.
+
+    Raises
+    ------
+    AbsentNameError
+        For what rebind does not have; the message says what to use instead.
+
+    Examples
+    --------
+    >>> attribute_below("rebind.io", "io").NDArrayIter.__name__
+    'NDArrayIter'
+    >>> attribute_below("rebind.ndarray.sparse", "csr_matrix")
+    Traceback (most recent call last):
+    rebind.errors.AbsentNameError: mx.ndarray.sparse.csr_matrix is not part of rebind. Arrays are dense; ...
+    """
+    path = module.partition(".")[2].removeprefix("legacy.")
     whole = f"{path}.{name}"
-    if not is_known(whole):
-        package = sys.modules[f"rebind.{path}"]
-        raise AttributeError(
-            f"module {package.__name__!r} has no attribute {name!r}{near_names(name, dir(package))}"
-        )
-    try:
-        return module_at(whole)
-    except AbsentModuleError as error:
-        raise AbsentNameError(str(error)) from None
+    if is_known(whole):
+        return _present(whole)
+    if path in TABLE and (found := module_at(path).find(name, apart_from=sys.modules[module])) is not None:
+        if (absence := absence_of(whole)) is not None:
+            raise AbsentNameError(absence)
+        return found
+    hint = "." if name.startswith("_") else near_names(name, dir(sys.modules[module]))
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
 
 def names_at_top() -> list[str]:
@@ -230,7 +278,7 @@ def _children(path: str) -> Iterator[str]:
             continue
         row = TABLE[_canonical(other)]
         # A module that has been added since counts, without a change of the table.
-        if isinstance(row, Later) and importlib.util.find_spec(f"rebind.{row.module}") is None:
+        if isinstance(row, Later) and not _exists(row.module):
             continue
         if not isinstance(row, Absent):
             yield name
@@ -238,11 +286,11 @@ def _children(path: str) -> Iterator[str]:
 
 def _sources(path: str, row: Row) -> list[Any]:
     """Return the modules (or namespaces) that hold a path's names."""
-    if isinstance(row, Absent):
-        if path in MODULES:
-            return []  # its names are there, to be imported
-        raise AbsentModuleError(f"{_full(path)} is not part of rebind. {row.instead}")
-    wanted = (row.module,) if isinstance(row, Later) else tuple(row)
+    if path not in MODULES and (absence := absence_of(path)) is not None:
+        raise AbsentModuleError(absence)
+    wanted: Sequence[str] = row if isinstance(row, tuple) else ()
+    if isinstance(row, Later) and _exists(row.module):
+        wanted = [row.module]
     found = []
     for where in wanted:
         try:
@@ -251,10 +299,7 @@ def _sources(path: str, row: Row) -> list[Any]:
             # The module itself or a package above it is still to come.
             if not f"rebind.{where}.".startswith(f"{error.name}."):
                 raise  # another package, which that module needs
-    if not found and path not in MODULES:
-        instead = f" {row.instead}" if isinstance(row, Later) else ""
-        raise AbsentModuleError(f"{_full(path)} is not part of rebind yet.{instead}")
-    return found
+    return found  # none for a module whose names are there only to be imported
 
 
 def _resolve(where: str) -> Any:

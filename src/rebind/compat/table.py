@@ -36,6 +36,7 @@ Row: TypeAlias = "str | tuple[str, ...] | Absent | Later"
 _NUMPY = Absent(
     "Use mx.nd and mx.sym, whose operators are those of MXNet's symbolic API, or NumPy itself on the host."
 )
+_SERVER = "A process with DMLC_ROLE=server in its environment serves when it imports rebind."
 C_API = Absent("There is no C library underneath; PyTorch is the engine.")
 
 # Modules of gluon whose names say that they are not part of rebind, once they are used.
@@ -115,7 +116,7 @@ TABLE: dict[str, Row] = {
     "kvstore.base": ("kvstore", "kvstore.base"),
     "kvstore.kvstore": "kvstore",
     "kvstore.kvstore_server": "kvstore_server",
-    "kvstore_server": Later("kvstore_server", "Training is on one machine for now: kvstore='device' has all its GPUs."),
+    "kvstore_server": Later("kvstore_server", _SERVER),
     "libinfo": ("legacy.libinfo",),
     "library": Absent("Write operators in Python: mx.operator.CustomOp."),
     "log": ("legacy.log",),
@@ -345,7 +346,7 @@ _INSTEAD: dict[str, str] = {
         get_indexing_dispatch_code get_oshape_of_gather_nd_op indexing_key_expand_implicit_axes
     """,
     "Use broadcast_mul(lhs, mask.reshape((-1, 1))).": "element_mask",
-    "Training is on one machine for now: kvstore='device' has all its GPUs.": "KVStoreServer",
+    _SERVER: "KVStoreServer",
     "Use assert_almost_equal.": "checkShapes locationError",
     "Use torch.cuda.get_device_capability.": "get_cuda_compute_capability",
 }

@@ -12,6 +12,9 @@ zoo), says so when it is used. It can be named and derived from, so that modules
 ['data', 'mlp_dense0_weight', 'mlp_dense0_bias', 'mlp_dense1_weight', 'mlp_dense1_bias']
 """
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from . import absent, block, nn, parameter, utils
 from .absent import contrib, data, loss, model_zoo, rnn, trainer
 from .block import Block, HybridBlock
@@ -25,3 +28,6 @@ __all__ = [
     "Trainer", "absent", "block", "contrib", "data", "loss", "model_zoo", "nn", "parameter", "rnn", "trainer",
     "utils",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

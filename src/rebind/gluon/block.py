@@ -6,9 +6,10 @@ import contextvars
 import re
 from collections.abc import Callable, Iterator
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .. import symbol
-from ..absent import absent_function
+from ..absent import absent_function, old_names
 from ..dtypes import DTypeLike
 from ..errors import AbsentFeatureError, ArgumentError, ParameterError
 from ..ndarray import NDArray
@@ -330,3 +331,7 @@ def described(block: Block, members: list[tuple[str, Block]]) -> str:
     """
     lines = "\n".join(f"  ({name}): " + repr(member).replace("\n", "\n  ") for name, member in members)
     return f"{type(block).__name__}(\n{lines}\n)"
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import initializer
-from ..absent import absent_function
+from ..absent import absent_function, old_names
 from ..dtypes import DTypeLike, numpy_type
 from ..errors import NameLookupError, ParameterError, StateError
 from ..ndarray import NDArray, array
@@ -406,3 +406,7 @@ def joined_shape(one: Sequence[int], other: Sequence[int]) -> tuple[int, ...] | 
     if any(a > 0 and b > 0 and a != b for a, b in pairs):
         return None
     return tuple(max(a, b, 0) for a, b in pairs)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ..absent import absent_function
+from ..absent import absent_function, old_names
 from ..device import Device
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
@@ -167,3 +167,7 @@ def check_sha1(filename: str, sha1_hash: str) -> bool:
     """Return whether the SHA-1 of a file is the given one, or begins with it."""
     with open(filename, "rb") as file:
         return hashlib.sha1(file.read(), usedforsecurity=False).hexdigest() == sha1_hash
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

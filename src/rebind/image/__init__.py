@@ -1,5 +1,8 @@
 """Pictures: reading, cropping, augmenting, and iterators over files and records of them (``mx.image``)."""
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from . import detection
 from .augmenter import Augmenter, RandomOrderAug, SequentialAug
 from .colour import (
@@ -51,3 +54,6 @@ __all__ = [
     "SequentialAug", "center_crop", "color_normalize", "copyMakeBorder", "detection", "fixed_crop", "imdecode",
     "imread", "imresize", "imrotate", "random_crop", "random_rotate", "random_size_crop", "resize_short", "scale_down",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -5,6 +5,9 @@ zeros, in ``_gamma`` with ones, and so on (`NAME_RULES`); what an initializer is
 initializer of the variable itself (``sym.var(..., init=...)``) takes precedence.
 """
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from .base import (
     NAME_RULES,
     OLD_NAME_RULES,
@@ -47,3 +50,6 @@ __all__ = [
     "initializers",
     "register",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

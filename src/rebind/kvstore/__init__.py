@@ -1,5 +1,8 @@
 """Key-value stores: how several devices share gradients and weights. `mx.kv`."""
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from .all_reduce import AllReduceStore, TestStore
 from .base import Key, KVStoreBase, capabilities_of, create, stores
 from .capabilities import Capabilities
@@ -32,3 +35,6 @@ __all__ = [
     "run_server",
     "stores",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

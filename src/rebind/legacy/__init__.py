@@ -13,6 +13,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from ..errors import AbsentModuleError
+
 __all__ = ["OldPaths"]
 
 
@@ -42,8 +44,19 @@ class OldPaths(MetaPathFinder, Loader):
         if package != "rebind":
             return None
         # By name, since `compat` is large and above this module: a program that uses no old path does not load it.
-        found = importlib.import_module("rebind.compat").legacy_module(below)
-        return None if found is None else ModuleSpec(fullname, self, origin=f"rebind.{found}")
+        compat = importlib.import_module("rebind.compat")
+        found = compat.legacy_module(below)
+        if found is not None:
+            return ModuleSpec(fullname, self, origin=f"rebind.{found}")
+        return None if compat.absence_of(below) is None else ModuleSpec(fullname, self, origin="absent")
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Raise the error that says what to use instead of a module that rebind does not have."""
+        if spec.origin == "absent":
+            raise AbsentModuleError(
+                importlib.import_module("rebind.compat").absence_of(spec.name.partition(".")[2])
+            )
+        return None
 
     def exec_module(self, module: ModuleType) -> None:
         """Replace the new module in `sys.modules`, which the import system allows a loader to do."""

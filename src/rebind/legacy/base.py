@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
 from .. import dtypes
-from ..absent import absent_function
+from ..absent import absent_function, old_names
 from ..errors import ArgumentError, MXNetError, NotImplementedForSymbol
 from ..files import data_dir, data_dir_default
 from ..params import NULL as _Null
@@ -123,3 +123,7 @@ def c_str(string: str) -> ctypes.c_char_p:
 def _as_list(obj: list[T] | tuple[T, ...] | T) -> list[T] | tuple[T, ...]:
     """Return a list or tuple as it is, and anything else as a list of one."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from ..absent import old_names
 from ..errors import ParameterError
 
 __all__ = ["bulk", "set_bulk_size"]
@@ -41,3 +43,7 @@ def bulk(size: int) -> Iterator[None]:
         yield
     finally:
         set_bulk_size(before)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

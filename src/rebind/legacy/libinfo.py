@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from ..errors import StateError
 
 __all__ = ["MXNET_VERSION", "find_lib_path"]
@@ -21,3 +24,7 @@ def find_lib_path(prefix: str = "libmxnet") -> list[str]:
     raise StateError(
         f"libinfo.find_lib_path: there is no {prefix}. There is no C library underneath; PyTorch is the engine."
     )
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from ..errors import ParameterError
 from ..logs import log
 from ..lr_scheduler import LRScheduler
@@ -51,3 +54,7 @@ class FactorScheduler(LearningRateScheduler):
             self.old_lr = rate
             log().info("Update[%d]: the learning rate is now %.5e", iteration, rate)
         return rate
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 import platform
 from collections import OrderedDict
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import torch
 
+from ..absent import old_names
 from ..errors import NameLookupError, near_names
 
 __all__ = ["Feature", "Features", "feature_list"]
@@ -100,3 +101,7 @@ class Features(OrderedDict):
                 f"Features.is_enabled: no feature {feature_name!r}{near_names(name, self)} Known: {', '.join(self)}."
             )
         return self[name].enabled
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

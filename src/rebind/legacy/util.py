@@ -6,8 +6,9 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..absent import old_names
 from ..device import gpu_memory_info, num_gpus
 from ..errors import ParameterError
 from ..ndarray.mode import mode
@@ -200,3 +201,7 @@ def set_module(module: str | None) -> Callable[[F], F]:
         return func
 
     return decorate
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -4,6 +4,9 @@ A metric is a pure measure on tensors (`correct`, `squared_error`, ...) with a s
 Sums stay on the device of the predictions; only reading them (`get`) waits for it.
 """
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from .base import (
     CompositeEvalMetric,
     CustomMetric,
@@ -45,3 +48,6 @@ __all__ = [
     "np",
     "register",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

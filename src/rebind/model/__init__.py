@@ -1,5 +1,8 @@
 """`mx.model`: FeedForward, checkpoint files, and the building blocks of custom training loops."""
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from ..checkpoint import load_checkpoint, load_params, save_checkpoint
 from ..module import BatchEndParam
 from .feedforward import FeedForward
@@ -18,3 +21,6 @@ __all__ = [
     "_initialize_kvstore", "_multiple_callbacks", "_update_params", "_update_params_on_kvstore", "load_checkpoint",
     "load_params", "save_checkpoint",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

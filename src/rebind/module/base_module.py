@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from .. import checkpoint as checkpoints
+from ..absent import old_names
 from ..callback import BatchEndParam
 from ..checkpoint import Checkpoint
 from ..first_use import OnFirstUse
@@ -286,3 +288,7 @@ class BaseModule(Evaluation):
         batch 1
         """
         return TrainingLoop(self, settings)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import checkpoint
 from .. import symbol as symbols
+from ..absent import old_names
 from ..device import Device
 from ..errors import ArgumentError, ParameterError
 from ..executor import GradReqs
@@ -444,3 +445,7 @@ class BucketingModule(CurrentBucket):
             return change(network, [name for name in given if name in arguments]), data_names, label_names
 
         return BucketingModule(network_of, old.default_key, **old.settings)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from .. import checkpoint
+from ..absent import old_names
 from ..checks import warn_user
 from ..errors import ParameterError, StateError
 from ..initializer import Uniform
@@ -443,3 +444,7 @@ class Module(WholeSteps):
 
 def _warn(what: str, remedy: str) -> None:
     warn_user(f"Module.{what}, so this call changes nothing. {remedy}")
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

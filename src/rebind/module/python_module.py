@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from ..absent import old_names
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..executor import GradReqs
 from ..initializer import Uniform
@@ -378,3 +379,7 @@ class PythonLossModule(PythonModule):
 def _names(names: Sequence[str]) -> list[str]:
     # A string is a sequence of letters, which nobody means here.
     return [names] if isinstance(names, str) else list(names)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
+from ..absent import old_names
 from ..checks import warn_user
 from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentError, near_names
 from ..executor import GradReqs
@@ -441,3 +442,7 @@ class SequentialModule(JointParts):
 
 def _warn(what: str, remedy: str) -> None:
     warn_user(f"SequentialModule.{what}, so this call changes nothing. {remedy}")
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .. import dtypes
+from ..absent import old_names
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, DeviceError, ShapeError
@@ -252,3 +253,7 @@ def _unpickle_stored(
     device = _available(device)
     tensors: list[Tensor] = [sent(member.tensor, device.torch) for member in members]
     return wrap(storage_kind(stype, "pickle: stype").from_members(shape, tensors), device)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

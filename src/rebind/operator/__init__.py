@@ -5,6 +5,9 @@ it is ``mx.sym.Custom(..., op_type=name)`` in a symbol and ``mx.nd.Custom`` on a
 thread, where its turn comes: it cannot wait for anything that waits for it.
 """
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from .custom_op import CustomOp, CustomOpProp
 from .listing import OperatorArguments, get_all_registered_operators, get_operator_arguments
 from .python_op import NDArrayOp, NumpyOp, PythonOp
@@ -14,3 +17,6 @@ __all__ = [
     "CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp", "get_all_registered_operators",
     "get_operator_arguments", "register",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -4,6 +4,9 @@ An optimizer is a class of settings and one method that updates a group of weigh
 have in common. An `Updater` holds the states of one set of weights.
 """
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from . import contrib
 from .adam import Adam, Adamax, AdamW, Nadam
 from .adaptive import AdaDelta, AdaGrad, GroupAdaGrad, RMSProp
@@ -24,3 +27,6 @@ __all__ = [
     "ccSGD",
     "contrib", "create", "get_updater", "register",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

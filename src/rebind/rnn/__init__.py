@@ -9,6 +9,9 @@
 [(8, 3, 4)]
 """
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from .base_cell import BaseRNNCell
 from .cells import GRUCell, LSTMCell, RNNCell
 from .checkpoint import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
@@ -25,3 +28,6 @@ __all__ = [
     "ResidualCell", "SequentialRNNCell", "ZoneoutCell", "do_rnn_checkpoint", "encode_sentences",
     "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -9,10 +9,10 @@ import ctypes
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from .. import dtypes, graph
-from ..absent import absent_function
+from ..absent import absent_function, old_names
 from ..checks import check_instance
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ParameterError
@@ -310,3 +310,7 @@ def load(fname: str | os.PathLike) -> Symbol:
 
 def _outputs(node: Node) -> list[Entry]:
     return [Entry(node, i) for i in range(len(node.output_names))]
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

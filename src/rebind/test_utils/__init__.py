@@ -4,6 +4,9 @@ A check that finds a difference raises AssertionError, as a test expects; a call
 rebind's errors. Data are drawn from NumPy's global generator: ``np.random.seed`` makes a test repeatable.
 """
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from .compare import (
     almost_equal,
     almost_equal_ignore_nan,
@@ -167,3 +170,6 @@ __all__ = [
     "var_check",
     "verify_generator",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -1,5 +1,8 @@
 """Networks and training as pictures and tables; ``mx.viz`` and ``mx.visualization``."""
 
+from typing import TYPE_CHECKING
+
+from ..absent import old_names
 from .curves import HistoryPlot, plot_history
 from .network import plot_network
 from .notebook import module_html, symbol_html
@@ -15,3 +18,6 @@ __all__ = [
     "print_summary",
     "symbol_html",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

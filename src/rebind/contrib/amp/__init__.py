@@ -1,5 +1,8 @@
 """`mx.contrib.amp`: mixed precision, by `convert_symbol` or `init`; `init_trainer` scales losses for training."""
 
+from typing import TYPE_CHECKING
+
+from ...absent import old_names
 from . import amp, lists, loss_scaler
 from .amp import (
     convert_bucketing_module,
@@ -41,3 +44,6 @@ __all__ = [
     "scale_loss",
     "unscale",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

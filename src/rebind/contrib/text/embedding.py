@@ -6,11 +6,12 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
 
+from ...absent import old_names
 from ...defaults import init_defaults
 from ...errors import ArgumentError, MissingFileError, ParameterError, ShapeError, near_names, shown
 from ...files import atomic_write, data_dir
@@ -381,3 +382,7 @@ class CompositeEmbedding(_TokenEmbedding):
                 )
         super().__init__()
         self._take_vectors(vocabulary, parts)
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import TYPE_CHECKING
+
+from ...absent import old_names
 
 __all__ = ["count_tokens_from_str"]
 
@@ -39,3 +42,7 @@ def count_tokens_from_str(
     counter = Counter() if counter_to_update is None else counter_to_update
     counter.update(filter(None, re.split(f"{token_delim}|{seq_delim}", text)))
     return counter
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

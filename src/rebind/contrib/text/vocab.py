@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...absent import old_names
 from ...errors import ArgumentError, ParameterError, shown
 
 __all__ = ["Vocabulary"]
@@ -136,3 +137,7 @@ class Vocabulary:
         if not isinstance(index, int) or not 0 <= index < len(self):
             raise ParameterError(f"to_tokens: indices must be in 0..{len(self) - 1}; got {shown(index)}")
         return self._idx_to_token[index]
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -1,5 +1,8 @@
 """`gluon.nn`: layers as blocks."""
 
+from typing import TYPE_CHECKING
+
+from ...absent import old_names
 from ..block import Block, HybridBlock, SymbolBlock  # as MXNet has them here too
 from . import activations, basic_layers, conv_layers
 from .activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, Swish
@@ -87,3 +90,6 @@ __all__ = [
     "basic_layers",
     "conv_layers",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

@@ -1,5 +1,8 @@
 """Pictures with boxes of objects: augmenters that move the boxes too, and an iterator over both."""
 
+from typing import TYPE_CHECKING
+
+from ...absent import old_names
 from .augmenter import DetAugmenter, DetBorrowAug, DetHorizontalFlipAug, DetRandomSelectAug
 from .det_iter import ImageDetIter
 from .recipe import CreateDetAugmenter, CreateMultiRandCropAugmenter
@@ -9,3 +12,6 @@ __all__ = [
     "CreateDetAugmenter", "CreateMultiRandCropAugmenter", "DetAugmenter", "DetBorrowAug", "DetHorizontalFlipAug",
     "DetRandomCropAug", "DetRandomPadAug", "DetRandomSelectAug", "ImageDetIter",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)

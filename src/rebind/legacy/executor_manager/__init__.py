@@ -6,6 +6,9 @@ update to the caller, who reads `param_arrays` and `grad_arrays`. The work is do
 promises under them. The names that begin with an underscore are here because programs import them.
 """
 
+from typing import TYPE_CHECKING
+
+from ...absent import old_names
 from ...executor import split_batch as _split_input_slice
 from .binding import _bind_exec, _check_arguments
 from .group import DataParallelExecutorGroup
@@ -22,3 +25,6 @@ __all__ = [
     "_load_label",
     "_split_input_slice",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = old_names(__name__)
