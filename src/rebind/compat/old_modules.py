@@ -299,7 +299,9 @@ def _sources(path: str, row: Row) -> list[Any]:
             # The module itself or a package above it is still to come.
             if not f"rebind.{where}.".startswith(f"{error.name}."):
                 raise  # another package, which that module needs
-    return found  # none for a module whose names are there only to be imported
+    if not found and path not in MODULES:  # whose names are there, to be imported
+        raise AbsentModuleError(f"{_full(path)} is not part of rebind yet.")
+    return found
 
 
 def _resolve(where: str) -> Any:
