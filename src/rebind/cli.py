@@ -13,15 +13,11 @@ import runpy
 import sys
 from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
-from pathlib import Path
 from types import ModuleType, TracebackType
 
 from . import compat, im2rec, launch
 
 __all__ = ["run", "run_module", "run_script"]
-
-# The folder with the module `mxnet` that processes started by the program import.
-_AS_MXNET = str(Path(__file__).parent / "legacy" / "_as_mxnet")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -43,9 +39,7 @@ def run(given: argparse.Namespace) -> int:
 def _prepare() -> None:
     """Let `import mxnet` give rebind: here, and by PYTHONPATH in the processes that are started from here."""
     compat.install()
-    # In front, and once only, however deep processes start each other.
-    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join([_AS_MXNET, *(f for f in inherited if f and f != _AS_MXNET)])
+    os.environ["PYTHONPATH"] = compat.python_path(os.environ.get("PYTHONPATH", ""))
 
 
 def _hide_own_frames() -> None:
@@ -79,9 +73,9 @@ def _set_path(*first: str) -> None:
     The folder with our `mxnet` follows: multiprocessing passes this list on to the processes that it spawns.
     """
     if getattr(sys.flags, "safe_path", False):  # python -P: there is no such folder, and none is wanted
-        sys.path.insert(0, _AS_MXNET)
+        sys.path.insert(0, compat.AS_MXNET)
     else:
-        sys.path[:1] = [*first, _AS_MXNET]
+        sys.path[:1] = [*first, compat.AS_MXNET]
 
 
 def run_script(path: str, arguments: Sequence[str]) -> None:

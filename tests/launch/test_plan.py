@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rebind.compat import AS_MXNET
 from rebind.launch.arguments import Request
 from rebind.launch.hosts import Host
 from rebind.launch.plan import Address, make_plan
@@ -41,6 +42,7 @@ def test_local() -> None:
         "TORCHELASTIC_RUN_ID": "rebind",
         "A": "1",
         "HOME": "/home/me",
+        "PYTHONPATH": AS_MXNET,
     }
     assert plan.processes[0].variables == {**shared, "DMLC_ROLE": "server", "DMLC_SERVER_ID": "0", "C": "3"}
     assert plan.processes[2].variables == {
@@ -77,7 +79,7 @@ def test_ssh() -> None:
 NAMES = [
     "REBIND_JOB_ADDRESS", "REBIND_JOB_TOKEN", "DMLC_PS_ROOT_URI", "DMLC_PS_ROOT_PORT", "DMLC_NUM_WORKER",
     "DMLC_NUM_SERVER", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT",
-    "TORCHELASTIC_MAX_RESTARTS", "TORCHELASTIC_RUN_ID", "DMLC_ROLE",
+    "TORCHELASTIC_MAX_RESTARTS", "TORCHELASTIC_RUN_ID", "DMLC_ROLE", "PYTHONPATH",
 ]  # fmt: skip
 
 

@@ -8,9 +8,11 @@ Modules that exist for old programs only are in `rebind.legacy`.
 from ..legacy.libinfo import MXNET_VERSION
 from .finder import install
 from .old_modules import OldModule, absence_of, attribute, attribute_below, module_at, names_at_top
+from .processes import AS_MXNET, python_path
 from .table import BY_NAME, SHARED, TABLE, Absent, Later, legacy_module
 
 __all__ = [
+    "AS_MXNET",
     "BY_NAME",
     "MXNET_VERSION",
     "SHARED",
@@ -25,4 +27,5 @@ __all__ = [
     "legacy_module",
     "module_at",
     "names_at_top",
+    "python_path",
 ]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeAlias, TypeVar
 
 from ..absent import absent_function
+from ..checks import warn_user
+from ..distributed.environment import JobEnvironment
 from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
 from ..ndarray import NDArray
 from ..protocols import StateTree
@@ -14,7 +16,10 @@ from ..registry import Registry
 from .capabilities import Capabilities
 from .updating import Key, UpdateFunction, Updating
 
-__all__ = ["KVStoreBase", "Key", "Keys", "UpdateFunction", "Values", "capabilities_of", "create", "stores"]
+__all__ = [
+    "KVStoreBase", "Key", "Keys", "UpdateFunction", "Values", "capabilities_of", "create", "stores",
+    "warn_of_lone_workers",
+]  # fmt: skip
 
 Keys: TypeAlias = Key | Sequence[Key]
 #: An array; one for each device; or, with a list of keys, a list with either for each key.
@@ -329,7 +334,31 @@ def create(name: str = "local") -> KVStoreBase:
         raise ArgumentError(f"kvstore.create: name must be a string; got {name!r}")
     if name.lower() not in stores:
         raise NameLookupError(f"kvstore.create: no store {name!r}{near_names(name, stores)}")
+    warn_of_lone_workers(name)
     return stores[name](name)
+
+
+def warn_of_lone_workers(name: str) -> None:
+    """Warn, once a job, when its workers have a store that does not join them.
+
+    >>> warn_of_lone_workers("local")
+    """
+    if capabilities_of(name).spans_processes:
+        return
+    try:
+        job = JobEnvironment.read()
+    except ParameterError:  # an error for stores that need the job
+        return
+    if job is not None and job.role == "worker" and job.num_workers > 1 and not job.rank:
+        _warn_of_lone_workers(name, job.num_workers)
+
+
+@functools.cache
+def _warn_of_lone_workers(name: str, workers: int) -> None:
+    warn_user(
+        f"kvstore {name!r}: this is one of {workers} workers, each of which trains alone with this store, and "
+        f"writes the same files. Use kvstore='dist_sync' for all to train one network."
+    )
 
 
 def capabilities_of(name: str) -> Capabilities:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from .. import config
 from ..errors import ArgumentError
-from .base import KVStoreBase, capabilities_of, create
+from .base import KVStoreBase, capabilities_of, create, warn_of_lone_workers
 
 __all__ = ["choose_store", "has_big_array"]
 
@@ -59,6 +59,7 @@ def choose_store(
         raise ArgumentError(f"kvstore: must be None, a name or a KVStore; got {kvstore!r}")
     # One device has nothing to sum: the module updates without a store.
     if num_device == 1 and not capabilities_of(kvstore).spans_processes:
+        warn_of_lone_workers(kvstore)
         return None, False
     store = create(kvstore)
     # MXNet's rule, for this one name: summing big arrays costs less than moving them and their weights.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ..compat import AS_MXNET, python_path
 from ..distributed import Role, cores
 from .arguments import Request
 from .hosts import Host, Place, place_processes
@@ -100,6 +101,7 @@ def make_plan(
     processes = []
     for place in places:
         variables = shared | _variables_of(place, request, here)
+        _find_mxnet(variables, here if request.launcher == "local" else {})
         arguments = (
             request.command[1:] if request.launcher == "local" else _over_ssh(request, place, variables)
         )
@@ -170,6 +172,11 @@ def _resolved(given: Mapping[str, str | None] | None, here: Mapping[str, str]) -
     }
 
 
+def _find_mxnet(variables: dict[str, str], here: Mapping[str, str]) -> None:
+    """Let ``import mxnet`` give rebind in a process, as under ``rebind run``; `here` is what it inherits."""
+    variables["PYTHONPATH"] = python_path(variables.get("PYTHONPATH", here.get("PYTHONPATH", "")))
+
+
 # Other launchers.
 
 
@@ -186,10 +193,12 @@ def _remote_script(request: Request, variables: Mapping[str, str]) -> str:
     exports = [
         f"{name}={shlex.quote(value)}" for name, value in variables.items() if name != "REBIND_JOB_TOKEN"
     ]
+    if variables["PYTHONPATH"] == AS_MXNET:  # nobody gave one, so that of the other machine follows
+        exports.append('PYTHONPATH="$PYTHONPATH${PYTHONPATH_THERE:+:$PYTHONPATH_THERE}"')
     folder = request.folder_there or os.getcwd()
     return (
         "IFS= read -r REBIND_JOB_TOKEN; export REBIND_JOB_TOKEN; exec 3<&0; "
-        f"export {' '.join(exports)}; cd {shlex.quote(folder)} || exit 1; "
+        f"PYTHONPATH_THERE=$PYTHONPATH; export {' '.join(exports)}; cd {shlex.quote(folder)} || exit 1; "
         f"{shlex.join(request.command)} 3<&- & command=$!; "
         # It reads until nobody is there to write. What is stopped is not ended by SIGTERM.
         "( cat <&3 >/dev/null 2>&1; kill $command; sleep 10; kill -KILL $command ) >/dev/null 2>&1 & guard=$!; "
@@ -210,6 +219,7 @@ def _plan_of_steps(
     processes = []
     for role, count, own in roles:
         variables = {**shared, "DMLC_ROLE": role, **_resolved(own, here)}
+        _find_mxnet(variables, here)
         if program == "srun":
             arguments = _srun_arguments(request, count)
         else:
