@@ -97,7 +97,9 @@ def test_layers_that_share_on_purpose_do_not_warn() -> None:
     both.simple_bind(mx.cpu(), data=(2, 4))
     step = mx.sym.var("data")
     for _ in range(2):  # by the name of a variable that the program gives
-        step = mx.sym.FullyConnected(step, mx.sym.var("given_weight"), num_hidden=4, no_bias=True, name="given")
+        step = mx.sym.FullyConnected(
+            step, mx.sym.var("given_weight"), num_hidden=4, no_bias=True, name="given"
+        )
     step.simple_bind(mx.cpu(), data=(2, 4))
     for _ in range(2):  # the same network made again is another network
         again = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="made_again")

@@ -118,13 +118,13 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
     "optimizer_params in a row": (
         lambda mod: fit(mod, optimizer_params=["learning_rate", 0.1]),
         ArgumentError,
-        "Module.init_optimizer: optimizer_params must be a dict, or pairs (name, value); got ['learning_rate', 0.1]. "
-        'Give {"learning_rate": 0.1}.',
+        "optimizer_params must be a dict, or pairs of a name and a value; got ['learning_rate', 0.1]. "
+        "Write {'learning_rate': 0.01}.",
     ),
     "a number as optimizer_params": (
         lambda mod: fit(mod, optimizer_params=0.1),
         ArgumentError,
-        "optimizer_params must be a dict, or pairs (name, value); got 0.1.",
+        "optimizer_params must be a dict, or pairs of a name and a value; got 0.1.",
     ),
     "a text as monitor": (
         lambda mod: fit(mod, monitor="all"),

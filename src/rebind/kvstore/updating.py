@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from .. import files
 from .. import optimizer as opt
-from ..errors import StateError
+from ..errors import ArgumentError, StateError, shown
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater
 from ..optimizer.arrays import StoredState
@@ -72,6 +72,10 @@ class Updating:
         >>> weight.item()
         8.0
         """
+        if not callable(updater):
+            raise ArgumentError(
+                f"KVStore.set_updater: must be a function of key, gradient and weight; got {shown(updater)}"
+            )
         self._set_updater(updater)  # MXNet's scripts use either name; stores define the other one
 
     def optimizer_states(self) -> dict[Hashable, StoredState]:

@@ -13,7 +13,6 @@ from ..kvstore import Capabilities, KVStore
 from ..metric import EvalMetric
 from ..module import BatchEndParam, Module
 from ..module.batches import rewind
-from ..module.optimizer_setup import read_settings
 from ..module.settings import FitSettings, OptimizerSettings
 from ..module.training_loop import TrainingLoop
 from ..optimizer import Optimizer
@@ -263,7 +262,7 @@ class Trainer(Module):
         if isinstance(given, Optimizer):
             given.rescale_grad = rescale = given.rescale_grad or rescale
         else:
-            params = read_settings(settings.optimizer_params)
+            params = settings.params
             params["rescale_grad"] = params.get("rescale_grad") or rescale
             settings = replace(settings, optimizer_params=params)
         made = super()._make_optimizer(settings, rescale, names)

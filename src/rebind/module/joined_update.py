@@ -117,6 +117,7 @@ class JoinedUpdate:
         rule, weights = self.rule, self._weights
         each_weight = zip(rule.indices, weights, self._stored_states(weights), strict=True)
         states = [rule.optimizer.step_state(*each) for each in each_weight]
+        rule.optimizer._set_current_context(weights[0].context.device_id)
         return states, rule.optimizer.rates(rule.indices, weights[0].tensor.device)
 
     def finish(self, states: list[StateTree], rates: Rates) -> None:

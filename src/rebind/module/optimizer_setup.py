@@ -15,11 +15,11 @@ from ..checks import check_instance, warn_user
 from ..errors import ArgumentError, shown
 from ..optimizer.schedule import RateSchedule
 from ..symbol import Symbol
-from .settings import OptimizerParams, OptimizerSettings
+from .settings import OptimizerSettings
 
 __all__ = [
     "Given", "Progress", "given_settings", "ignored_optimizer", "load_progress", "make_optimizer", "progress_of",
-    "read_settings", "rescaled",
+    "rescaled",
 ]  # fmt: skip
 
 
@@ -88,39 +88,20 @@ def _as_given(optimizer: opt.Optimizer) -> Given:
     return Given(copy.deepcopy(progress_of(optimizer)), optimizer.lr_scheduler)
 
 
-def read_settings(given: OptimizerParams) -> dict[str, object]:
-    """Return the settings of an optimizer as a dict.
-
-    >>> read_settings([("learning_rate", 0.1)]), read_settings(None)
-    ({'learning_rate': 0.1}, {})
-    >>> read_settings(("learning_rate", 0.1))
-    Traceback (most recent call last):
-    rebind.errors.ArgumentError: Module.init_optimizer: optimizer_params must be a dict, or pairs (name, value); got ...
-    """
-    try:
-        found = dict(given or ())
-    except (TypeError, ValueError):
-        found = None
-    if found is None or not all(isinstance(name, str) for name in found):
-        raise ArgumentError(
-            f"Module.init_optimizer: optimizer_params must be a dict, or pairs (name, value); got {shown(given)}. "
-            'Give {"learning_rate": 0.1}.'
-        )
-    return found
-
-
 def _make_optimizer(
     settings: OptimizerSettings, symbol: Symbol, rescale: float, names: Mapping[int, str], *, extend: bool
 ) -> opt.Optimizer:
     given = settings.optimizer
     if isinstance(given, str):
-        arguments = {
-            "rescale_grad": rescale,
-            **read_settings(settings.optimizer_params),
-        }  # the user's own wins
+        arguments = {"rescale_grad": rescale, **settings.params}  # the user's own wins
         return opt.create(given, sym=symbol, param_idx2name=dict(names), **arguments)
     if not isinstance(given, opt.Optimizer):
         raise _wrong_optimizer(given)
+    if settings.params not in ({}, OptimizerSettings().params):
+        warn_user(
+            "Module.init_optimizer: optimizer_params are for an optimizer that is given by its name; got "
+            f"{shown(settings.params)} beside an instance of {type(given).__name__}. They change nothing."
+        )
     if given.rescale_grad != rescale:
         warn_user(
             f"Module.init_optimizer: the optimizer's rescale_grad is {given.rescale_grad}, and 1 / (batch size x "
@@ -150,7 +131,7 @@ def ignored_optimizer(settings: OptimizerSettings, used: Sequence[opt.Optimizer]
     known = opt.Optimizer.opt_registry
     if given in known and not any(type(each) is known[given] for each in used):
         return f"optimizer {given!r}"
-    for name, value in read_settings(settings.optimizer_params).items():
+    for name, value in settings.params.items():
         if isinstance(value, (bool, int, float)) and all(_setting(each, name) != value for each in used):
             return f"{name}={value!r}"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..callback.hooks import Hook, hooks_of
 from ..checkpoint import Checkpoint
@@ -129,6 +129,35 @@ class OptimizerSettings:
     optimizer: str | Optimizer = "sgd"
     optimizer_params: OptimizerParams = (("learning_rate", 0.01),)
     force_init: bool = False
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """`optimizer_params` as a dict.
+
+        Raises
+        ------
+        ArgumentError
+            For what is neither a dict nor pairs of a name and a value.
+
+        Examples
+        --------
+        >>> OptimizerSettings(optimizer_params=[("learning_rate", 0.1)]).params
+        {'learning_rate': 0.1}
+        """
+        given = self.optimizer_params
+        if given is None:
+            return {}
+        if isinstance(given, Mapping):
+            pairs: list[Any] = list(given.items())
+        else:
+            pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+        for pair in pairs:
+            if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
+                raise ArgumentError(
+                    "Module.init_optimizer: optimizer_params must be a dict, or pairs of a name and a value; got "
+                    f"{shown(given)}. Write {{'learning_rate': 0.01}}."
+                )
+        return dict(pairs)
 
 
 @dataclass(frozen=True)

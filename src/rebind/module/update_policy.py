@@ -297,8 +297,13 @@ def _count_dicts(optimizer: opt.Optimizer) -> list[dict[Key, int]]:
 
 
 def _counts_of(optimizer: opt.Optimizer) -> dict[Key, int]:
-    """Return the update counts of all keys; those of different devices are different."""
-    return {key: count for each in _count_dicts(optimizer) for key, count in each.items()}
+    """Return the update counts of all keys."""
+    found: dict[Key, int] = {}
+    for counts in _count_dicts(optimizer):
+        for key, count in counts.items():
+            # A key is counted on its own device; what was loaded for the others stays as it was.
+            found[key] = max(count, found.get(key, 0))
+    return found
 
 
 def _for_each(keys: Sequence[Key], saved: Sequence[T]) -> dict[Key, T]:

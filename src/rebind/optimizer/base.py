@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..checks import warn_user
-from ..errors import ArgumentError, ShapeError, StateError, near_names
+from ..errors import ArgumentError, ShapeError, StateError, near_names, shown
 from ..generators import step_seed
 from ..grad_mode import grad_mode
 from ..ndarray import NDArray
@@ -112,6 +112,11 @@ class Optimizer(Algorithm[State]):
     master_first: ClassVar[bool] = True
     #: Which method calls `_update_impl`.
     impl_of: ClassVar[ImplOf] = ""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Check settings by name before `__init__`, whose own errors suggest nothing."""
+        _check_settings(cls, args, kwargs)
+        return super().__new__(cls)
 
     def create_state(self, index: Hashable, weight: NDArray) -> StoredState:
         """Return the state of a weight as arrays: None, one, or a tuple of several.
@@ -389,6 +394,8 @@ class Optimizer(Algorithm[State]):
     @staticmethod
     def register(klass: type[Optimizer]) -> type[Optimizer]:
         """Register an optimizer under the name of its class; a decorator."""
+        if not isinstance(klass, type):
+            raise ArgumentError(f"Optimizer.register: must be a class; got {shown(klass)}")
         return optimizers.register(klass)
 
     @staticmethod
@@ -399,7 +406,7 @@ class Optimizer(Algorithm[State]):
         0.5
         """
         if isinstance(name, str) and name in optimizers:
-            _check_settings(optimizers[name], name, kwargs)
+            _check_settings(optimizers[name], (), kwargs, name)
         return optimizers.create(name, **kwargs)
 
 
@@ -430,7 +437,7 @@ def create(name: str | Optimizer, **kwargs: Any) -> Any:
 
 
 #: What `Module` gives an optimizer; not for users, and so not in messages.
-_SET_BY_MODULE = ("param_idx2name", "sym", "param_dict")
+_NOT_SHOWN = ("self", "param_idx2name", "sym", "param_dict")
 #: The names that settings have in other libraries.
 _OTHER_NAMES = {
     "lr": "learning_rate", "weight_decay": "wd", "decay": "wd", "eps": "epsilon", "scheduler": "lr_scheduler",
@@ -438,15 +445,21 @@ _OTHER_NAMES = {
 }  # fmt: skip
 
 
-def _check_settings(optimizer: type[Optimizer], name: str, given: Iterable[str]) -> None:
+def _check_settings(
+    optimizer: type[Optimizer], positional: Sequence[object], given: Iterable[str], name: str | None = None
+) -> None:
     """Check the names of settings where all are declared as fields; an old class takes what its `__init__` takes."""
     if "__dataclass_fields__" not in vars(optimizer):
         return
-    known = [name for name in inspect.signature(optimizer).parameters if name not in _SET_BY_MODULE]
+    who = f"optimizer {name!r}" if name else optimizer.__name__
+    known = [name for name in inspect.signature(optimizer.__init__).parameters if name not in _NOT_SHOWN]
+    if positional:
+        raise ArgumentError(
+            f"{who}: settings must be given by name; got {', '.join(map(shown, positional))}. Write "
+            f"{optimizer.__name__}(learning_rate=...). Settings: {', '.join(sorted(known))}."
+        )
     for setting in given:
-        if setting not in known and setting not in _SET_BY_MODULE:
+        if setting not in known and setting not in _NOT_SHOWN:
             usual = _OTHER_NAMES.get(setting)
             near = f"; did you mean {usual!r}?" if usual in known else near_names(setting, known)
-            raise ArgumentError(
-                f"optimizer {name!r}: no setting {setting!r}{near} Settings: {', '.join(sorted(known))}."
-            )
+            raise ArgumentError(f"{who}: no setting {setting!r}{near} Settings: {', '.join(sorted(known))}.")

@@ -97,12 +97,14 @@ class ReadyUpdate:
 
     def rates(self, weights: Sequence[NDArray]) -> Rates:
         """Count an update, and return its rates, for who makes it in compiled code: to be read before the next ones."""
+        self._optimizer._set_current_context(weights[0].context.device_id)
         self._rates = self._optimizer.rates(self._index, weights[0].tensor.device, self._rates)
         return self._rates
 
     def update(self, weights: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
         """Update weights by gradients, both of which it takes."""
         self.was_used = True
+        self._optimizer._set_current_context(weights[0].context.device_id)
         with threads_for(self._elements):
             self._optimizer.update_tensors(self._index, tensors_of(weights), tensors_of(grads), self._inner)
 

@@ -102,6 +102,13 @@ class Schedule(Settings):
             raise ArgumentError(
                 f"{type(self).__name__}: param_idx2name must be a dict from index to name; got {param_idx2name!r}"
             )
+        if sym is not None and not hasattr(sym, "attr_dict"):
+            raise ArgumentError(f"{type(self).__name__}: sym must be a Symbol; got {shown(sym)}")
+        if self.param_dict is not None and not isinstance(self.param_dict, Mapping):
+            raise ArgumentError(
+                f"{type(self).__name__}: param_dict must be a dict from index to an object with lr_mult and wd_mult; "
+                f"got {shown(self.param_dict)}"
+            )
         self._check_kinds(learning_rate)
         if self.clip_global_norm is not None and not self.clip_global_norm > 0:
             raise ParameterError(
@@ -131,7 +138,12 @@ class Schedule(Settings):
     def _check_kinds(self, learning_rate: float | None) -> None:
         """Check that settings that are numbers are not given as text, and that the schedule is one."""
         numbers = {each.name: getattr(self, each.name) for each in fields(self) if each.type in _NUMBERS}
-        check_numbers(type(self).__name__, learning_rate=learning_rate, **numbers)
+        who = type(self).__name__
+        check_numbers(who, learning_rate=learning_rate, **numbers)
+        optional = {each.name for each in fields(self) if each.default is None} | {"learning_rate"}
+        for name, value in {"learning_rate": learning_rate, **numbers}.items():
+            if not (_is_number(value) or (value is None and name in optional)):
+                raise ParameterError(f"{who}: {name} must be a number; got {shown(value)}")
         schedule = self.lr_scheduler
         # A class can be called as well, but is no schedule yet.
         if schedule is None or (callable(schedule) and not isinstance(schedule, type)):
@@ -217,6 +229,10 @@ class Schedule(Settings):
                 "rate. Change its base_lr instead."
             )
         check_numbers(f"{type(self).__name__}.set_learning_rate", lr=lr)
+        if not _is_number(lr):
+            raise ParameterError(
+                f"{type(self).__name__}.set_learning_rate: lr must be a number; got {shown(lr)}"
+            )
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Mapping[Hashable, float]) -> None:
@@ -239,7 +255,8 @@ class Schedule(Settings):
         >>> made.rates([0, 1]).lr
         tensor([0.2500, 0.5000], dtype=torch.float64)
         """
-        self.lr_mult = self._multipliers_of_symbol("__lr_mult__") | dict(args_lr_mult)
+        given = _multipliers(f"{type(self).__name__}.set_lr_mult", args_lr_mult)
+        self.lr_mult = self._multipliers_of_symbol("__lr_mult__") | given
 
     def set_wd_mult(self, args_wd_mult: Mapping[Hashable, float]) -> None:
         """Set multipliers of the weight decay, by name or index.
@@ -252,12 +269,13 @@ class Schedule(Settings):
         >>> made.rates([0, 1]).wd
         tensor([0.2500, 0.0000], dtype=torch.float64)
         """
+        given = _multipliers(f"{type(self).__name__}.set_wd_mult", args_wd_mult)
         # MXNet's convention: biases and shifts do not decay, whatever `wd` says.
         undecayed: dict[Hashable, float] = {
             name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)
         }
         # The symbol's attributes go over the convention, the caller's over both.
-        self.wd_mult = undecayed | self._multipliers_of_symbol("__wd_mult__") | dict(args_wd_mult)
+        self.wd_mult = undecayed | self._multipliers_of_symbol("__wd_mult__") | given
 
     def _multipliers_of_symbol(self, attribute: str) -> dict[Hashable, float]:
         if not self.sym_info:
@@ -299,3 +317,22 @@ class Schedule(Settings):
         if index in by_name:
             return by_name[index]
         return by_name.get(self.idx2name.get(index), 1.0)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]  # an error for what is none
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _multipliers(who: str, given: object) -> dict[Hashable, float]:
+    if not isinstance(given, Mapping):
+        raise ArgumentError(
+            f"{who}: the multipliers must be a dict from names or indices to numbers; got {shown(given)}"
+        )
+    for name, value in given.items():
+        if isinstance(value, str) or not _is_number(value):
+            raise ParameterError(f"{who}: the multiplier of {name!r} must be a number; got {shown(value)}")
+    return dict(given)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 import torch
 
 from .. import dtypes
+from ..checks import check_instance
 from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
 from ..memo import Repeatable
@@ -46,6 +47,7 @@ class Updater:
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
+        check_instance(optimizer, "Updater: optimizer")
         if not isinstance(optimizer, Optimizer):
             raise ArgumentError(
                 f"Updater: optimizer must be an Optimizer; got {optimizer!r}. Use optimizer.create()."
@@ -104,6 +106,9 @@ class Updater:
                 f"Updater: there must be a gradient and a weight for each index; "
                 f"got {len(indices)} indices, {len(grads)} gradients and {len(weights)} weights"
             )
+        if not indices:
+            return
+        self.optimizer._set_current_context(weights[0].context.device_id)
         with threads_for(number_of_elements(weights)):
             if not self.optimizer.is_ours:
                 self._update_in_turn(indices, grads, weights)
@@ -121,7 +126,6 @@ class Updater:
     ) -> None:
         """Call the optimizer's methods as MXNet does: a program overrides some of them."""
         optimizer = self.optimizer
-        optimizer._set_current_context(weights[0].context.device_id)
         states = self.ready_states(index, weights)
         # The norm is one over all gradients, so it is taken before the optimizer sees a part of them.
         grads = optimizer.clip_arrays_together(grads)
