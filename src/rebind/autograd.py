@@ -12,10 +12,10 @@ from torch import Tensor
 from .absent import old_names
 from .errors import ArgumentError, ShapeError, StateError
 from .graph import Application, Entry, Node, Variable, depth_first
+from .mode import mode
 from .ndarray import NDArray
 from .ndarray.gradients import GradReq, explain_second_backward, roots, run_backward
 from .ndarray.history import free, opaque_step, source_of, steps_behind
-from .ndarray.mode import mode
 from .ndarray.whole_numbers import wrap_recorded
 from .params import format_value
 from .symbol import Symbol

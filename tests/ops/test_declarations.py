@@ -349,7 +349,7 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
             "start, stop and step must make a range; got 5.0, 0.0 and 1.0",
         ),
         ("_arange", [], {"start": 5, "step": 0}, "step must not be 0"),
-        ("_zeros", [], {"shape": (-1,)}, "_zeros: shape must be a tuple of int"),
+        ("_zeros", [], {"shape": (-1,)}, "_zeros: shape must be known, with sizes >= 0; got (-1,)"),
         ("_random_uniform", [], {"low": 2, "high": 1}, "low must be at most high; got 2.0 and 1.0"),
         ("_random_normal", [], {"scale": -1}, "scale must be above 0; got -1.0"),
         ("_sample_uniform", [(2,), (3,)], {}, "arrays of parameters must have one shape; got (2,), (3,)"),

@@ -14,11 +14,11 @@ from ..errors import ArgumentError
 from ..grad_mode import grad_mode
 from ..graph import Graph, Target
 from ..graph.control_flow import counted_constants
+from ..mode import mode
 from ..ndarray import NDArray
 from ..ndarray.base import wrap_tensor
 from ..ndarray.compute import write_in_backward
 from ..ndarray.history import Step
-from ..ndarray.mode import mode
 from .control_flow import Body
 from .reach import states_of_backward
 from .writer import body_code

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from ..draws import Source
+from ..mode import mode
 from ..ndarray import NDArray
-from ..ndarray.mode import mode
 from ..ndarray.same_memory import SameMemory, are_dense
 from ..ndarray.storage import DenseStorage
 from ..threads import threads_for_copies

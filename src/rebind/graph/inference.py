@@ -114,18 +114,23 @@ def _declared_type(node: Node) -> torch.dtype:
 
 
 def _settle(applications: list[Application], known: dict[Entry, torch.dtype]) -> None:
-    seen: dict[Node, tuple] = {}  # what was known around a node when it was last visited
+    seen: dict[Node, tuple] = {}  # what was known around a node when a visit taught nothing more
     is_open = False
     for order in _sweeps(applications):
         changed = False
         for node in order:
             outputs = node.outputs
             around = (*node.inputs, *outputs)
+            before = tuple([known.get(entry) for entry in around])
             # Most nodes settle in the first sweep; those are not asked again.
-            if seen.get(node) == tuple([known.get(entry) for entry in around]):
+            if seen.get(node) == before:
                 continue
             try:
-                changed |= _have_one_type(node, around, known) or _unify_types(node, outputs, known)
+                if _have_one_type(node, around, known):
+                    changed = True
+                elif _unify_types(node, outputs, known):
+                    changed = is_open = True  # what one rule has found another may use
+                    continue
             except MXNetError as error:
                 node.locate(error)
                 raise
@@ -333,6 +338,9 @@ class _ShapeInference:
         except MXNetError as error:
             node.locate(error)
             raise
+        except ValueError as error:  # of a rule that met shapes that contradict each other
+            found = [self.known.get(key) for key in keys]
+            raise node.locate(self._misfit(node, found, error)) from None
         after = tuple([self.known.get(key) for key in around])
         self.seen[node] = after
         self.is_open = self.is_open or not all(map(is_known, after))
@@ -373,6 +381,10 @@ class _ShapeInference:
 
     def _forward(self, node: Application, inputs: Sequence[Shape | None], out_keys: Sequence[Entry]) -> None:
         op, p = node.operator, node.params
+        if op.has_open_size(p):
+            assert op.inference.size is not None
+            self._take_outputs([op.inference.size.known(p)], out_keys)
+            return
         dtypes_ = [self.types.get(entry) for entry in node.inputs]
         known_all = all(map(is_known, inputs))
         answers: list[Sequence[Shape | None]] = []

@@ -9,10 +9,12 @@ inputs' shapes are known then run on arrays without elements.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
+from ..errors import MXNetError
 from ..shapes import Shape
 from .graph import Entry, Graph
 from .inference import Inferred, declared_shape, infer_shapes, infer_types, meta_shapes
@@ -42,9 +44,44 @@ def infer_numpy_shapes(graph: Graph, given: Mapping[str, Shape]) -> Inferred[Sha
             shape = tuple(other if size < 0 else size for size, other in zip(shape, declared, strict=True))
         known[name] = shape
     if not any(0 in shape for shape in known.values()):
-        return _as_numpy([_infer(graph, known, 0)], ())
-    found = _as_numpy([_infer(graph, known, size) for size in _STAND_INS], _STAND_INS)
-    return _with_empty_arrays(graph, found)
+        return _with_empty_arrays(graph, _as_numpy([_infer(graph, known, 0)], ()))
+    answers: list[Inferred[Shape]] = []
+    errors: list[MXNetError] = []
+    for size in _STAND_INS:
+        try:
+            answers.append(_infer(graph, known, size))
+        except MXNetError as error:
+            errors.append(error)
+    if errors:
+        raise _with_users_sizes(errors)
+    return _with_empty_arrays(graph, _as_numpy(answers, _STAND_INS))
+
+
+def _with_users_sizes(errors: Sequence[MXNetError]) -> MXNetError:
+    """Return an error in whose texts each number is what it is for a size of 0: it follows as sizes do.
+
+    >>> print(_with_users_sizes([MXNetError(f"got ({size + 1}, 3)") for size in _STAND_INS]))
+    got (1, 3)
+    """
+    first = errors[0]
+
+    def text(of: Callable[[MXNetError], str]) -> str:
+        parts = [re.split(r"(\d+)", of(error)) for error in errors]
+        if len(errors) < len(_STAND_INS) or len({tuple(each[::2]) for each in parts}) > 1:
+            # It is of one of the sizes, or different for each.
+            return re.sub("|".join(map(str, _STAND_INS)), "0", of(first))
+        together = list(parts[0])
+        together[1::2] = [
+            str(_size([*map(int, each)], _STAND_INS)) if len(set(each)) > 1 else each[0]
+            for each in zip(*(part[1::2] for part in parts), strict=True)
+        ]
+        return "".join(together)
+
+    found = type(first)(text(lambda error: error.message), argument=first.argument)
+    if first.operator is not None:
+        inputs = [text(lambda error, i=i: error.inputs[i]) for i in range(len(first.inputs))]  # type: ignore[misc]
+        found.locate(first.operator, called_as=first.called_as, node=first.node, inputs=inputs)
+    return found
 
 
 def _with_empty_arrays(graph: Graph, found: Inferred[Shape]) -> Inferred[Shape]:
@@ -59,7 +96,9 @@ def _with_empty_arrays(graph: Graph, found: Inferred[Shape]) -> Inferred[Shape]:
             continue
         inputs = [entries.get(entry) for entry in node.inputs]
         shapes = [shape for shape in inputs if shape is not None]
-        if len(shapes) < len(inputs) or not any(0 in shape for shape in shapes):
+        if node.inputs and (len(shapes) < len(inputs) or not any(0 in shape for shape in shapes)):
+            continue
+        if node.operator.has_open_size(node.params):
             continue
         with contextlib.suppress(Exception):  # an operator that refuses them says so where it runs
             used = [types.of(entry) for entry in node.inputs]
@@ -68,7 +107,7 @@ def _with_empty_arrays(graph: Graph, found: Inferred[Shape]) -> Inferred[Shape]:
                 made, entry = _as_one(sizes), Entry(node, i)
                 # With an unknown size, only what was known but for the 0: `x[0:2]` of it may be shorter.
                 if made is not None and (len(filled) == 1 or entry in entries):
-                    entries[entry] = _still_unknown(made, entries.get(entry))
+                    entries[entry] = _still_unknown(made, entries.get(entry)) if node.inputs else made
     outputs = tuple(entries.get(entry) for entry in graph.outputs)
     return Inferred(found.arguments, outputs, found.auxiliary, entries)
 

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypedDict, TypeGuard, TypeVar, cast
 
 from ..errors import FormatError, MXNetError, near_names
+from ..mode import mode
 from ..ops import OPERATORS, Operator
 from ..params import Params
 from .control_flow import control_flow_operator, is_control_flow
 from .fused_layers import FUSED_LAYERS, fused_layer_operator, is_fused_layer
 from .graph import Application, Entry, Graph, Node, Variable, check, input_variable
+from .inference import declared_shape
 
 __all__ = ["HIDDEN_KEYS", "TORCH_MODULE", "dumps", "hide", "is_attribute", "loads", "split_attributes"]
 
@@ -182,7 +184,24 @@ def loads(text: str, source: str = "<json>") -> Graph:
         raise FormatError(f"{source}: a symbol must be JSON; {error}") from None
     if not isinstance(content, dict):
         raise FormatError(f"{source}: a symbol must be a JSON object with a list 'nodes'; got {text[:60]!r}")
-    return _read_graph(content, source, _version(content))
+    graph = _read_graph(content, source, _version(content))
+    if mode.numpy_shapes and not _has_numpy_shapes(content):
+        _open_sizes(graph)
+    return graph
+
+
+def _has_numpy_shapes(content: dict[str, Json]) -> bool:
+    attrs = content.get("attrs")
+    flag = attrs.get("is_np_shape") if isinstance(attrs, dict) else None
+    return isinstance(flag, list) and flag[-1:] == [1]
+
+
+def _open_sizes(graph: Graph) -> None:
+    """Write -1 for the sizes of variables that were unknown by the rule of shapes that a file was written under."""
+    for node in graph.variables:
+        shape = declared_shape(node, -1)
+        if shape is not None and -1 in shape:
+            node.attributes["__shape__"] = f"[{','.join(map(str, shape))}]"  # as MXNet does
 
 
 def _read_graph(content: Json, source: str, version: int) -> Graph:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, DTypeError, MissingFileError, ParameterError, ShapeError, StateError
+from ..mode import mode
 from ..ndarray import NDArray
 from ..ndarray.invoke import call
-from ..ndarray.mode import mode
 from ..ops import find
 
 __all__ = [

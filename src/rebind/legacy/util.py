@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..absent import old_names
 from ..device import gpu_memory_info, num_gpus
 from ..errors import ParameterError
-from ..ndarray.mode import mode
+from ..mode import mode
 
 __all__ = [
     "get_gpu_count", "get_gpu_memory", "getenv", "is_np_array", "is_np_shape", "np_array", "np_shape", "reset_np",
@@ -34,7 +34,7 @@ def set_np_shape(active: bool) -> bool:
     """Switch NumPy's shapes on or off; return what it was.
 
     With them a number becomes an array without axes, and files are written in the version of the format that has
-    arrays without axes or elements. In symbols a size of 0 still means unknown, as in MXNet 1.x.
+    arrays without axes or elements. In symbols 0 is a size then, and -1 an unknown one.
 
     >>> before = set_np_shape(True)
     >>> set_np_shape(before)

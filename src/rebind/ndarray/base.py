@@ -15,8 +15,8 @@ from .. import dtypes
 from ..device import Device, device_of
 from ..errors import ArgumentError, ShapeError, StateError
 from ..grad_mode import is_grad_enabled, set_grad_enabled
+from ..mode import mode
 from .history import Source, opaque_step
-from .mode import mode
 from .sending import send
 from .storage import DenseStorage, Storage
 

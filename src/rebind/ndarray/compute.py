@@ -14,12 +14,12 @@ from torch import Tensor
 from .. import generators
 from ..device import Device, current_device, parse_device
 from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
+from ..mode import mode
 from ..ops import Operator, explain
 from ..ops.storage_types import infer_storage_types, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
 from .base import ArrayBase
-from .mode import mode
 from .storage import Storage
 from .whole_numbers import Results, compute_exactly
 

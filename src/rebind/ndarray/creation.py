@@ -13,12 +13,12 @@ from .. import dtypes
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ParameterError, ShapeError
+from ..mode import mode
 from ..ops import find
 from ..ops.frontend import split_parameters
 from ..shapes import as_shape, normalize_axis
 from .base import wrap
 from .callers import invoke_by_name
-from .mode import mode
 from .ndarray import NDArray, array, call
 from .sending import sent
 from .storage import DenseStorage, Storage, storage_kind

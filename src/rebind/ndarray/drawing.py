@@ -8,10 +8,10 @@ from typing import Any
 
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
+from ..mode import mode
 from ..ops import find
 from ..ops.random_frontend import Front, Reader, zipfian
 from .callers import Translated, make_caller
-from .mode import mode
 from .ndarray import NDArray, array, call
 
 __all__ = ["FRONT", "multinomial", "rand_zipfian"]

@@ -15,13 +15,13 @@ from torch import Tensor
 
 from ..device import Device
 from ..memo import Exactly
+from ..mode import mode
 from ..ops import Operator
 from ..ops.spec import without_defaults
 from ..params import Params
 from . import history
 from .base import ArrayBase, wrap_tensor
 from .compute import device_of, take_states, unaliased, unaliased_single, with_modes
-from .mode import mode
 from .written_calls import Call, Pattern, Placed, never_plain, write_call
 
 __all__ = ["Form"]

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from ..device import Device
 from ..errors import ArgumentError, MXNetError, ShapeError
+from ..mode import mode
 from ..ops import Operator
 from ..ops.frontend import bind_arguments
 from ..params import Params
 from .base import ArrayBase, wrap, wrap_tensor
 from .compute import compute
 from .history import remember
-from .mode import mode
 from .storage import DenseStorage
 
 __all__ = ["Read", "call", "invoke", "read_call"]

@@ -15,6 +15,7 @@ from ..absent import old_names
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, DeviceError, ShapeError
+from ..mode import mode
 from .arithmetic import BINARY, Arithmetic, BinaryOperators, combine
 from .base import ArrayBase, wrap, wrap_tensor
 from .callers import invoke_by_name
@@ -22,7 +23,6 @@ from .conversion import Conversions
 from .gradients import Gradients
 from .invoke import call, invoke
 from .methods import OperatorMethods
-from .mode import mode
 from .numpy_like import NumPyLike
 from .old_methods import OldMethods
 from .reading import copied

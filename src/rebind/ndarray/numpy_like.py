@@ -12,11 +12,11 @@ import torch
 from .. import dtypes
 from ..dtypes import DTypeLike
 from ..errors import MXNetError, ShapeError
+from ..mode import mode
 from .arithmetic import BINARY, Operand, combine
 from .base import Array, ArrayBase, wrap_tensor
 from .callers import invoke_by_name
 from .history import opaque_step
-from .mode import mode
 from .reading import array_like
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from .. import dtypes
 from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, shown
+from ..mode import mode
 from .base import ArrayBase, wrap_tensor
-from .mode import mode
 from .sending import sent
 
 __all__ = ["array_like", "copied", "read_numbers"]

@@ -13,6 +13,7 @@ from torch import Tensor
 from .. import shapes
 from ..errors import ArgumentError, ShapeError
 from ..grad_mode import grad_mode
+from ..mode import mode
 from ..ops import find
 from ..ops.frontend import split_parameters
 from ..ops.reshape import reshape_target
@@ -22,7 +23,6 @@ from .callers import invoke_by_name
 from .history import opaque_step, remember
 from .indexing import Bounds, Key, TorchKey
 from .invoke import call
-from .mode import mode
 from .reading import read_numbers
 from .sending import sent
 from .whole_numbers import wrap_recorded

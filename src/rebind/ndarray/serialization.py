@@ -36,8 +36,8 @@ from torch import Tensor
 
 from .. import dtypes, files
 from ..errors import ArgumentError, DTypeError, FormatError, MXNetError
+from ..mode import mode
 from .base import wrap
-from .mode import mode
 from .ndarray import NDArray
 from .storage import DenseStorage, Storage, storage_kind_by_number
 

@@ -15,12 +15,12 @@ from torch import Tensor
 
 from ..device import Device, current_device
 from ..grad_mode import is_grad_enabled, set_grad_enabled
+from ..mode import mode
 from ..ops import Operator
 from ..params import Params
 from ..precision import active_rules
 from .base import wrap_tensor
 from .compute import raise_explained, unaliased_single
-from .mode import mode
 from .storage import DenseStorage
 
 __all__ = ["Call", "Owner", "Pattern", "Placed", "never_plain", "write_call"]

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..errors import DTypeError
+from ..errors import DTypeError, ShapeError
 from ..params import AtLeast, Listed
+from ..shapes import Shape
 
 __all__ = [
     "AnyType",
@@ -30,16 +31,17 @@ __all__ = [
     "SizesOrNone",
     "SumType",
     "Workspace",
+    "made_shape",
     "require_floating",
 ]
 
-#: A shape in which a size may be 0, which inference fills in.
+#: A shape in which a size may be 0.
 Sizes: TypeAlias = tuple[Annotated[int, AtLeast(0)], ...]
 
 # What follows differs in MXNet's words only (`operator.get_operator_arguments`), for which C++ has more types.
 
-#: The same, and None; MXNet writes no "or None".
-SizesOrNone: TypeAlias = Annotated[Sizes | None, Listed("Shape(tuple)")]
+#: A shape of which inference fills in what is 0 or -1, or all; MXNet writes no "or None".
+SizesOrNone: TypeAlias = Annotated[tuple[Annotated[int, AtLeast(-1)], ...] | None, Listed("Shape(tuple)")]
 ShapeOrNone: TypeAlias = Annotated[tuple[int, ...] | None, Listed("Shape(tuple)")]
 
 Double: TypeAlias = Annotated[float, Listed("double")]
@@ -87,3 +89,14 @@ def require_floating(array: Tensor, name: str = "data") -> None:
             f"{name} must be of a floating type; got {dtypes.name(array.dtype)}. Convert it with astype().",
             argument=name,
         )
+
+
+def made_shape(shape: Shape | None, default: Shape = ()) -> Shape:
+    """Return the shape in which an array is made: sizes that are unknown still are an error.
+
+    >>> made_shape(None, (1,)), made_shape((2, 0))
+    ((1,), (2, 0))
+    """
+    if shape and min(shape) < 0:
+        raise ShapeError(f"shape must be known, with sizes >= 0; got {shape}", argument="shape")
+    return shape or default

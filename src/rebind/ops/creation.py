@@ -1,7 +1,7 @@
 """Arrays made from nothing but parameters.
 
-``ctx`` is read by the caller: it chooses the `device` that the functions are given. A size of 0 in ``shape`` is
-one that inference fills in.
+``ctx`` is read by the caller: it chooses the `device` that the functions are given. A shape that is left out, and a
+size of 0 or -1 in it, is one that inference fills in (`unknown_sizes`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor
 from ..dtypes import number_in
 from ..params import AtLeast, Params
 from ..shapes import Shape
-from ._types import AnyType, Double, Long, MatrixType, NumericType, Sizes, SizesOrNone
+from ._types import AnyType, Double, Long, MatrixType, NumericType, SizesOrNone, made_shape
 from .spec import TypeSlots, operator
 
 __all__ = ["arange", "eye", "full", "linspace", "ones", "zeros", "zeros_without_dtype"]
@@ -28,7 +28,7 @@ def _typed(p: Params) -> TypeSlots:
 @operator("_zeros", types=_typed)
 def zeros(
     *,
-    shape: Sizes = (),
+    shape: SizesOrNone = (),
     ctx: str = "",
     dtype: AnyType = torch.float32,
     device: torch.device | None = None,
@@ -38,7 +38,7 @@ def zeros(
     >>> zeros(shape=(2,), dtype=torch.int32)
     tensor([0, 0], dtype=torch.int32)
     """
-    return torch.zeros(size=shape, dtype=dtype, device=device)
+    return torch.zeros(size=made_shape(shape), dtype=dtype, device=device)
 
 
 @operator("_zeros_without_dtype")
@@ -50,13 +50,13 @@ def zeros_without_dtype(
     >>> zeros_without_dtype(shape=(2,))
     tensor([0., 0.])
     """
-    return torch.zeros(shape or (), dtype=torch.float32, device=device)
+    return torch.zeros(made_shape(shape), dtype=torch.float32, device=device)
 
 
 @operator("_ones", types=_typed)
 def ones(
     *,
-    shape: Sizes = (),
+    shape: SizesOrNone = (),
     ctx: str = "",
     dtype: AnyType = torch.float32,
     device: torch.device | None = None,
@@ -66,11 +66,11 @@ def ones(
     >>> ones(shape=(3,))
     tensor([1., 1., 1.])
     """
-    return torch.ones(size=shape, dtype=dtype, device=device)
+    return torch.ones(size=made_shape(shape), dtype=dtype, device=device)
 
 
 for _made in (zeros, ones):
-    _made.output_shapes(lambda shapes, p: [p.shape])
+    _made.output_shapes(lambda shapes, p: [p.shape or ()])
 
 
 @operator("_full", types=_typed)
@@ -88,7 +88,7 @@ def full(
     tensor([2.5000, 2.5000])
     """
     number: float = value if dtype.is_floating_point or dtype is torch.bool else int(value)
-    return torch.full(shape or (), number_in(dtype, number), dtype=dtype, device=device)
+    return torch.full(made_shape(shape), number_in(dtype, number), dtype=dtype, device=device)
 
 
 #: Below it float32 holds all integers.
@@ -140,7 +140,7 @@ def arange(
     return numbers.repeat_interleave(repeat, output_size=count * repeat) if repeat > 1 else numbers
 
 
-@arange.sized(when=lambda p: p.infer_range and p.stop is None)
+@arange.sized(known=lambda p: (0,) if p.infer_range and p.stop is None else None)
 def _(p: Params, shape: Shape) -> dict[str, float]:
     # Half a step short of the next number: rounding must not add one.
     return {"stop": p.start + p.step * (shape[0] // p.repeat - 0.5)}

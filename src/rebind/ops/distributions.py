@@ -22,7 +22,7 @@ from ..errors import ShapeError
 from ..params import AtLeast, Between, Params
 from ..shapes import Shape
 from ._signatures import array, setting, with_signature
-from ._types import DrawnType, Sizes, SizesOrNone
+from ._types import DrawnType, Sizes, SizesOrNone, made_shape
 from .spec import Shapes, TypeSlots, operator
 
 __all__ = ["DISTRIBUTIONS", "Distribution"]
@@ -196,12 +196,13 @@ def _declare_random(d: Distribution) -> None:
         device: torch.device | None = None,
         **settings: float,
     ) -> Tensor:
+        shape = made_shape(shape, (1,))
         # A fill draws straight into the result; else parameters are broadcast to arrays first.
         if fill is None:
-            return _draw(d.draw, shape or (1,), dtype, device, generator, d.numbers(settings))
+            return _draw(d.draw, shape, dtype, device, generator, d.numbers(settings))
         if dtype is None:
-            return fill(shape or (1,), generator, device=device or "cpu", **settings)
-        out = fill(shape or (1,), generator, dtype=_compute_type(dtype), device=device or "cpu", **settings)
+            return fill(shape, generator, device=device or "cpu", **settings)
+        out = fill(shape, generator, dtype=_compute_type(dtype), device=device or "cpu", **settings)
         return out.to(dtype=dtype)
 
     name = f"random_{d.kind}"

@@ -15,7 +15,7 @@ from .. import draws
 from ..draws import Source
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
-from ._types import ChosenType, DrawnIntegerType, Long, Sizes, SizesOrNone
+from ._types import ChosenType, DrawnIntegerType, Long, Sizes, SizesOrNone, made_shape
 from .spec import operator
 
 __all__ = ["random_randint", "sample_multinomial", "sample_unique_zipfian", "shuffle"]
@@ -43,7 +43,7 @@ def random_randint(
     tensor([7, 7, 7], dtype=torch.int32)
     """
     return draws.integers(
-        shape or (1,), generator, low, high, dtype=dtype or torch.int32, device=device or "cpu"
+        made_shape(shape, (1,)), generator, low, high, dtype=dtype or torch.int32, device=device or "cpu"
     )
 
 

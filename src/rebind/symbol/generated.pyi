@@ -1332,7 +1332,7 @@ def _cond(
     """Run one of two bodies; made by ``sym.contrib.cond``."""
 
 def _zeros(
-    shape: int | Sequence[int] = (),
+    shape: int | Sequence[int] | None = (),
     ctx: Device | str = '',
     dtype: DTypeLike = ...,
     *,
@@ -1354,7 +1354,7 @@ def _zeros_without_dtype(
     """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32."""
 
 def _ones(
-    shape: int | Sequence[int] = (),
+    shape: int | Sequence[int] | None = (),
     ctx: Device | str = '',
     dtype: DTypeLike = ...,
     *,

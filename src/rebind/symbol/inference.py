@@ -13,7 +13,7 @@ import torch
 from .. import dtypes
 from ..dtypes import DTypeLike
 from ..graph import Inferred, infer_numpy_shapes, infer_shapes, infer_types, open_nodes
-from ..ndarray.mode import mode
+from ..mode import mode
 from ..shapes import Shape, as_shape, is_known
 from .base import SymbolBase, named_values
 

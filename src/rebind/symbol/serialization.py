@@ -9,7 +9,7 @@ from .. import files
 from ..errors import FormatError
 from ..graph import Graph, symbol_json
 from ..graph.passes import without_casts
-from ..ndarray.mode import mode
+from ..mode import mode
 from .base import SymbolBase
 
 __all__ = ["Serialization", "read_graph"]

@@ -14,6 +14,7 @@ from ...errors import DTypeError, MXNetError, NameLookupError, near_names
 from ...memo import exact_key
 from ...oversubscription import watch
 from ...params import ParameterValue, Params
+from ...shapes import Shape
 from .inference import (
     Inference,
     ProductsRule,
@@ -235,14 +236,17 @@ class Operator:
         self.inference = replace(self.inference, types_rule=rule)
         return rule
 
-    def sized(self, when: Callable[[Params], bool]) -> Callable[[F], F]:
+    def sized(self, known: Callable[[Params], Shape | None]) -> Callable[[F], F]:
         """Declare how an operator without inputs takes a size that its consumers know: ``(p, shape) -> parameters``.
 
-        The size is open where `when` holds; without a declaration, where the parameter ``shape`` holds a 0.
+        `known` is the shape, with 0 for what is open, where something is, else None; without a declaration it is the
+        parameter ``shape``.
         """
 
         def declare(rule: F) -> F:
-            self.inference = replace(self.inference, size=SizeRule(when, rule))
+            self.inference = replace(
+                self.inference, size=SizeRule(lambda p: known(p) is not None, known, rule)
+            )
             return rule
 
         return declare

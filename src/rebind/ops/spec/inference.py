@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import torch
 
+from ...mode import mode
 from ...params import ParameterValue, Params
 from ...shapes import Shape, together
 
@@ -27,6 +28,7 @@ __all__ = [
     "TypeSlots",
     "Types",
     "one_shape",
+    "unknown_sizes",
 ]
 
 Shapes: TypeAlias = "Mapping[str, Shape | None]"
@@ -50,20 +52,41 @@ class SizeRule:
     ----------
     is_open
         Whether the size is open under parameters.
+    known
+        What is known of an open one, with 0 for sizes that are not.
     keywords
         The parameters with which it makes an array of a shape: ``(p, shape) -> keywords``.
     """
 
     is_open: Callable[[Params], bool]
+    known: Callable[[Params], Shape | None]
     keywords: Callable[[Params, Shape], dict[str, ParameterValue]]
 
 
-def _shape_holds_zero(p: Params) -> bool:
-    return 0 in (p.get("shape") or ())
+def unknown_sizes(shape: Shape | None) -> Shape | None:
+    """Return a shape that a user gave with 0 for sizes that are unknown; None where all of it is.
+
+    In MXNet's shapes that is 0 and -1, and a shape of no axes; under `mx.util.np_shape`, -1 alone.
+
+    >>> unknown_sizes((-1, 3)), unknown_sizes(()), unknown_sizes(None)
+    ((0, 3), None, None)
+    """
+    if mode.numpy_shapes:
+        return None if shape is None else tuple(max(size, 0) for size in shape)
+    return tuple(max(size, 0) for size in shape) if shape else None
 
 
-#: For creation operators: a 0 in the parameter ``shape`` is an open size.
-SHAPE_PARAMETER = SizeRule(_shape_holds_zero, lambda p, shape: {"shape": shape})
+def _is_open(p: Params) -> bool:
+    if "shape" not in p:
+        return False
+    shape = p["shape"]
+    if mode.numpy_shapes:
+        return shape is None or min(shape, default=0) < 0
+    return not shape or min(shape) <= 0
+
+
+#: For creation operators: the parameter ``shape`` has it.
+SHAPE_PARAMETER = SizeRule(_is_open, lambda p: unknown_sizes(p["shape"]), lambda p, shape: {"shape": shape})
 
 
 def one_shape(shapes: Shapes, p: Params) -> Sequence[Shape | None]:
