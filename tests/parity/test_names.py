@@ -144,8 +144,6 @@ NO_MEMBER: dict[str, str] = {
     "base.mx_float_p": "contents",  # by name only
     "contrib.text.embedding.FastText": "pretrained_archive_name_sha1 pretrained_file_name_sha1",  # for downloads
     "contrib.text.embedding.GloVe": "pretrained_archive_name_sha1 pretrained_file_name_sha1",  # likewise
-    "gluon.parameter.Constant": "dtype",  # its constructor sets it
-    "gluon.parameter.Parameter": "dtype",  # likewise
     "gluon.utils.HookHandle": "attach",  # it is made attached
     "metric.PCC": "global_sum_metric sum_metric",  # its constructor sets them
     "module.executor_group.DataParallelExecutorGroup": "decide_slices",  # a step of MXNet's constructor

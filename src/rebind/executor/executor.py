@@ -256,8 +256,8 @@ class Executor(ReadyRuns):
         if plan.constants:
             self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
         # Not the leaves of gradients, which are apart from the arrays: a trace would take them for constants.
-        found = self._arrays.memory() if tracing else self._arrays.tensors(plan.channels_last, plan.unread)
-        tensors = [*found, *kept]
+        bound = self._arrays.memory() if tracing else self._arrays.tensors(plan.channels_last, plan.unread)
+        tensors = [*bound, *kept]
         halves = self._halves(plan) if record and explicit and watch is None else None
         backward = None
         try:

@@ -1,8 +1,9 @@
-"""The part of MXNet's gluon that builds symbols: blocks that are called on symbols and trained by a `Module`.
+"""The part of MXNet's gluon that symbolic programs use: blocks, which are called on symbols or on arrays.
 
-Blocks make networks with the names that MXNet gives them: prefixes, `name_scope`, `params.get`. They hold no arrays:
-a block that is called on an `NDArray`, and everything else of gluon (trainers, data sets, losses, cells, the model
-zoo), says so when it is used. It can be named and derived from, so that modules which define such classes import.
+Blocks make networks with the names that MXNet gives them (prefixes, `name_scope`, `params.get`), for a `Module` to
+train; after `initialize` or `load_parameters` they also compute. Everything else of gluon (trainers, data sets, losses,
+cells, the model zoo) says what to use instead when it is made. It can be named and derived from, so that modules which
+define such classes import.
 
 >>> import rebind as mx
 >>> net = nn.HybridSequential(prefix="mlp_")
@@ -17,10 +18,9 @@ from typing import TYPE_CHECKING
 from ..absent import old_names
 from . import absent, block, nn, parameter, utils
 from .absent import contrib, data, loss, model_zoo, rnn, trainer
-from .block import Block, HybridBlock
+from .block import Block, HybridBlock, SymbolBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 
-SymbolBlock = absent.named("SymbolBlock")
 Trainer = absent.named("trainer.Trainer")
 
 __all__ = [

@@ -7,12 +7,9 @@ from typing import Any
 
 from ..absent import absent_class, absent_function
 
-__all__ = ["NAMES", "NO_ARRAYS", "contrib", "data", "loss", "model_zoo", "named", "rnn", "trainer"]
+__all__ = ["NAMES", "contrib", "data", "loss", "model_zoo", "named", "rnn", "trainer"]
 
-NO_ARRAYS = (
-    "rebind has the part of gluon that makes symbols: call blocks on mx.sym.var(...) and train the network with "
-    "mx.mod.Module. Imperative networks are what PyTorch (torch.nn) is for."
-)
+_BLOCKS = "Write it as a HybridBlock, with the operators of mx.sym and mx.nd."
 _DATA = "Use mx.io.NDArrayIter, or any iterable of mx.io.DataBatch."
 _LOSS = "Use a loss of mx.sym: SoftmaxOutput, LinearRegressionOutput, MakeLoss, ..."
 _RNN = "Use mx.sym.RNN, or cells written with mx.sym.FullyConnected."
@@ -20,7 +17,7 @@ _ZOO = "Build the network with mx.sym, or load it with mx.model.load_checkpoint.
 
 # By module below `gluon`: what to use instead, and its names. Those that end in `()` are functions.
 NAMES: dict[str, tuple[str, str]] = {
-    "contrib.cnn.conv_layers": (NO_ARRAYS, "DeformableConvolution ModulatedDeformableConvolution"),
+    "contrib.cnn.conv_layers": (_BLOCKS, "DeformableConvolution ModulatedDeformableConvolution"),
     "contrib.data.sampler": (_DATA, "IntervalSampler"),
     "contrib.data.text": (_DATA, "WikiText103 WikiText2"),
     "contrib.estimator.batch_processor": ("Use Module.fit.", "BatchProcessor"),
@@ -31,7 +28,7 @@ NAMES: dict[str, tuple[str, str]] = {
         "GradientUpdateHandler LoggingHandler MetricHandler StoppingHandler TrainBegin TrainEnd ValidationHandler",
     ),
     "contrib.nn.basic_layers": (
-        NO_ARRAYS,
+        _BLOCKS,
         "Concurrent HybridConcurrent Identity PixelShuffle1D PixelShuffle2D PixelShuffle3D SparseEmbedding "
         "SyncBatchNorm",
     ),
@@ -91,7 +88,6 @@ NAMES: dict[str, tuple[str, str]] = {
     ),
     "rnn.rnn_layer": (_RNN, "GRU LSTM RNN"),
     "trainer": ("mx.mod.Module trains symbols; an optimizer is mx.optimizer.create(...).", "Trainer"),
-    "": ("Load a symbol with mx.sym.load, and compose it: symbol(data=other).", "SymbolBlock"),
 }  # fmt: skip
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
-    "HookHandle", "check_sha1", "clip_global_norm", "download", "replace_file", "shape_is_known", "split_and_load",
-    "split_data",
+    "HookHandle", "check_sha1", "clip_global_norm", "download", "joined_shape", "replace_file", "shape_is_known",
+    "split_and_load", "split_data",
 ]  # fmt: skip
 
 download = absent_function("gluon.utils.download", "Download files by other means; NDArrayIter takes arrays")
@@ -161,6 +161,20 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
     (True, False, False)
     """
     return shape is not None and all(size > 0 for size in shape)
+
+
+def joined_shape(one: Sequence[int], other: Sequence[int]) -> tuple[int, ...] | None:
+    """Return what two shapes with unknown sizes (0 or -1) say together; None if they contradict each other.
+
+    >>> joined_shape((2, 0), (0, 3)), joined_shape((2,), (3,))
+    ((2, 3), None)
+    """
+    if len(one) != len(other):
+        return None
+    pairs = list(zip(one, other, strict=True))
+    if any(a > 0 and b > 0 and a != b for a, b in pairs):
+        return None
+    return tuple(max(a, b, 0) for a, b in pairs)
 
 
 def check_sha1(filename: str, sha1_hash: str) -> bool:

@@ -144,7 +144,7 @@ class OptimizerSettings:
         >>> OptimizerSettings(optimizer_params=[("learning_rate", 0.1)]).params
         {'learning_rate': 0.1}
         """
-        given = self.optimizer_params
+        given: object = self.optimizer_params
         if given is None:
             return {}
         if isinstance(given, Mapping):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 from ... import initializer
 from ...errors import ParameterError
-from ...symbol import Symbol
-from ..block import HybridBlock
-from ..parameter import ParameterDict
+from ..hybrid_block import HybridBlock
+from ..parameter_dict import ParameterDict
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
@@ -32,7 +32,7 @@ class Activation(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._act_type})"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the activation of its input."""
         return F.Activation(*args, act_type=self._act_type, name="fwd")
 
@@ -49,7 +49,7 @@ class LeakyReLU(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._alpha})"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the leaky input."""
         return F.LeakyReLU(*args, act_type="leaky", slope=self._alpha, name="fwd")
 
@@ -69,7 +69,7 @@ class PReLU(HybridBlock):
             init = initializer.Constant(0.25) if alpha_initializer is None else alpha_initializer
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=init)
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the leaky input."""
         return F.LeakyReLU(*args, gamma=params["alpha"], act_type="prelu", name="fwd")
 
@@ -83,7 +83,7 @@ class ELU(HybridBlock):
         super().__init__(prefix, params)
         self._alpha = alpha
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the activation of its input."""
         return F.LeakyReLU(*args, act_type="elu", slope=self._alpha)
 
@@ -91,7 +91,7 @@ class ELU(HybridBlock):
 class SELU(HybridBlock):
     """The scaled exponential linear unit of self-normalizing networks."""
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the activation of its input."""
         return F.LeakyReLU(*args, act_type="selu", name="fwd")
 
@@ -99,7 +99,7 @@ class SELU(HybridBlock):
 class GELU(HybridBlock):
     """The Gaussian error linear unit."""
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the activation of its input."""
         return F.LeakyReLU(*args, act_type="gelu", name="fwd")
 
@@ -113,8 +113,7 @@ class Swish(HybridBlock):
         super().__init__(prefix, params)
         self._beta = beta
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the activation of its input."""
         (x,) = args
-        assert isinstance(x, Symbol)
         return x * F.sigmoid(self._beta * x, name="fwd")

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias, overload
 
 import numpy as np
 
-from ... import symbol
+from ... import ndarray, symbol
 from ...dtypes import DTypeLike, numpy_type
-from ...errors import ArgumentError
+from ...errors import ArgumentError, near_names
 from ...initializer import Initializer
-from ...symbol import Symbol
-from ..block import Block, HybridBlock, described
-from ..parameter import ParameterDict
+from ..base_block import Block, described
+from ..hybrid_block import HybridBlock
+from ..parameter_dict import ParameterDict
 from .activations import Activation
 
 __all__ = [
@@ -41,7 +41,7 @@ class Sequential(Block):
         for block in blocks:
             self.register_child(block)
 
-    def forward(self, *args: object) -> object:
+    def forward(self, *args: Any) -> Any:
         """Return what the last block makes of what the ones before it made."""
         return _in_turn(self._children.values(), args)
 
@@ -72,11 +72,11 @@ class HybridSequential(Sequential, HybridBlock):
     )
     """
 
-    def forward(self, *args: object) -> object:
+    def forward(self, *args: Any) -> Any:
         """Return what the last block makes of what the ones before it made."""
         return HybridBlock.forward(self, *args)
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return what the last block makes of what the ones before it made."""
         return _in_turn(self._children.values(), args)
 
@@ -85,7 +85,8 @@ def _in_turn(blocks: Any, args: Sequence[object]) -> object:
     """Call each block on what the one before it returned: several outputs are several arguments."""
     out: object = args[0] if len(args) == 1 else tuple(args)
     for block in blocks:
-        out = block(*out) if isinstance(out, (tuple, list)) else block(out)
+        out = block(*args)
+        args = out if isinstance(out, (tuple, list)) else (out,)
     return out
 
 
@@ -142,7 +143,7 @@ class Dense(HybridBlock):
         units, inputs = self.weight.shape or (self._units, 0)
         return f"{type(self).__name__}({inputs or None} -> {units}, {self.act or 'linear'})"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the layer's output."""
         out = F.FullyConnected(
             *args,
@@ -176,7 +177,7 @@ class Dropout(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the input with some elements set to 0."""
         if self._rate > 0:
             return F.Dropout(*args, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
@@ -217,7 +218,7 @@ class Embedding(HybridBlock):
     def __repr__(self) -> str:
         return "{}({input_dim} -> {output_dim}, {dtype})".format(type(self).__name__, **self._kwargs)
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the vectors of the indices."""
         return F.Embedding(*args, **params, name="fwd", **self._kwargs)
 
@@ -225,7 +226,7 @@ class Embedding(HybridBlock):
 class Flatten(HybridBlock):
     """All axes but the first as one."""
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the flat input."""
         return F.Flatten(*args)
 
@@ -243,12 +244,17 @@ class Lambda(Block):
 
     def __init__(self, function: str | Callable[..., object], prefix: str | None = None) -> None:
         super().__init__(prefix)
-        self._func_impl = _operator("Lambda", function) if isinstance(function, str) else function
+        if isinstance(function, str):
+            _check_operator("Lambda", function)
+        self._func_impl = function
         self._func_name = function if isinstance(function, str) else function.__name__
 
-    def forward(self, *args: object) -> object:
+    def forward(self, *args: Any) -> Any:
         """Return what the function returns."""
-        return self._func_impl(*args)
+        if not isinstance(self._func_impl, str):
+            return self._func_impl(*args)
+        on_symbols = any(isinstance(each, symbol.Symbol) for each in args)
+        return getattr(symbol if on_symbols else ndarray, self._func_impl)(*args)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._func_name})"
@@ -265,13 +271,13 @@ class HybridLambda(HybridBlock):
     def __init__(self, function: str | Callable[..., object], prefix: str | None = None) -> None:
         super().__init__(prefix)
         if isinstance(function, str):
-            operator = _operator("HybridLambda", function)
-            self._func: Callable[..., object] = lambda F, *args: operator(*args)
+            _check_operator("HybridLambda", function)
+            self._func: Callable[..., object] = lambda F, *args: getattr(F, function)(*args)
         else:
             self._func = function
         self._func_name = function if isinstance(function, str) else function.__name__
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return what the function returns."""
         return self._func(F, *args)
 
@@ -279,11 +285,11 @@ class HybridLambda(HybridBlock):
         return f"{type(self).__name__}({self._func_name})"
 
 
-def _operator(who: str, name: str) -> Callable[..., object]:
-    found: Callable[..., object] | None = getattr(symbol, name, None)
-    if found is None:
-        raise ArgumentError(f"{who}: must be given a function or the name of an operator; got {name!r}")
-    return found
+def _check_operator(who: str, name: str) -> None:
+    if not hasattr(ndarray, name):
+        raise ArgumentError(
+            f"{who}: must be given a function or the name of an operator; got {name!r}{near_names(name, dir(ndarray))}"
+        )
 
 
 class _Normalization(HybridBlock):
@@ -377,7 +383,7 @@ class BatchNorm(_Normalization):
     def _described(self) -> str:
         return f"{super()._described()}, in_channels={self._in_channels or None}"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the normalized input."""
         data, *positional = args
         inputs = {**dict(zip(self._inputs, positional, strict=False)), **params}
@@ -391,7 +397,7 @@ class BatchNormReLU(BatchNorm):
 
     _operator = "BatchNormWithReLU"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the normalized input, without what is negative."""
         return super().hybrid_forward(F.contrib, *args, **params)
 
@@ -419,7 +425,7 @@ class InstanceNorm(_Normalization):
     def _described(self) -> str:
         return f"{super()._described()}, in_channels={self._in_channels}"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the normalized input."""
         axis, eps = self._kwargs["axis"], self._kwargs["eps"]
         if axis == 1:
@@ -457,7 +463,7 @@ class LayerNorm(_Normalization):
     def _described(self) -> str:
         return f"{super()._described()}, in_channels={self._in_channels}"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the normalized input."""
         return F.LayerNorm(*args, **params, axis=self._kwargs["axis"], eps=self._kwargs["eps"])
 
@@ -480,7 +486,7 @@ class GroupNorm(_Normalization):
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._add_scale_and_shift(num_groups, scale, center, gamma_initializer, beta_initializer)
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the normalized input."""
         groups, eps = self._kwargs["num_groups"], self._kwargs["eps"]
         return F.GroupNorm(*args, **params, num_groups=groups, eps=eps)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from ...errors import ParameterError
-from ...symbol import Symbol
-from ..block import HybridBlock
-from ..parameter import ParameterDict
+from ..hybrid_block import HybridBlock
+from ..parameter_dict import ParameterDict
 from .activations import Activation
 from .basic_layers import Init
 
@@ -103,7 +102,7 @@ class _Conv(HybridBlock):
             text += ", bias=False"
         return f"{type(self).__name__}({text}{f', {self.act}' if self.act else ''})"
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the convolved input."""
         out = getattr(F, self.operator)(*args, **params, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
@@ -235,7 +234,7 @@ class _Pooling(HybridBlock):
             "pool_type={pool_type}, layout={layout})".format(type(self).__name__, ceil_mode, **self._kwargs)
         )
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the pooled input."""
         return F.Pooling(*args, name="fwd", **self._kwargs)
 
@@ -402,6 +401,6 @@ class ReflectionPad2D(HybridBlock):
         super().__init__(prefix, params)
         self._padding = (0, 0, 0, 0, *(padding,) * 4) if isinstance(padding, int) else tuple(padding)
 
-    def hybrid_forward(self, F: ModuleType, *args: object, **params: Symbol) -> object:
+    def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the padded input."""
         return F.pad(*args, mode="reflect", pad_width=self._padding)
