@@ -181,3 +181,30 @@ def test_tracebacks_begin_in_the_program(tmp_path: Path, module: bool) -> None:
     done = rebind(*start, f"syntax{end}", cwd=tmp_path)
     assert done.returncode == 1 and "cli.py" not in done.stderr
     assert "SyntaxError" in done.stderr and "x = = 1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "float(x.asnumpy())",
+        "'%d' % x.asnumpy()",
+        "numpy.zeros(2)[:1].__setitem__(0, x.asnumpy())",
+        # What NumPy 2.4 says, whatever is installed.
+        "exec(\"raise TypeError('only 0-dimensional arrays can be converted to Python scalars')\")",
+    ],
+)
+def test_what_numpy_refuses_has_a_note(tmp_path: Path, line: str) -> None:
+    (tmp_path / "prints.py").write_text(
+        f"import mxnet as mx, numpy\nx = mx.nd.array([2.5])\n{line}\nprint('done')\n"
+    )
+    done = rebind("run", "prints.py", cwd=tmp_path)
+    if done.returncode == 0:  # an older NumPy, which warns at most
+        assert done.stdout == "done\n" and not line.startswith("exec")
+    else:
+        assert "have the shape (1,). Write x.asscalar(), or x.asnumpy().item()" in done.stderr
+        assert 'prints.py", line 3' in done.stderr
+
+
+def test_other_errors_have_no_note(tmp_path: Path) -> None:
+    (tmp_path / "fails.py").write_text("float('one')\n")
+    assert "asscalar" not in rebind("run", "fails.py", cwd=tmp_path).stderr

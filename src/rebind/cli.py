@@ -16,6 +16,7 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType, TracebackType
 
 from . import compat, im2rec, launch
+from .module.notes import add_note
 
 __all__ = ["run", "run_module", "run_script"]
 
@@ -28,12 +29,35 @@ def run(given: argparse.Namespace) -> int:
         return launch.run(given)
     _prepare()
     _hide_own_frames()
-    if given.module:
-        run_module(given.module[0], given.module[1:])
-    else:
-        script, *rest = given.target
-        run_script(script, rest)
+    try:
+        if given.module:
+            run_module(given.module[0], given.module[1:])
+        else:
+            script, *rest = given.target
+            run_script(script, rest)
+    except (TypeError, ValueError) as error:
+        _note_what_numpy_refuses(error)
+        raise
     return 0
+
+
+def _note_what_numpy_refuses(error: BaseException) -> None:
+    """Add how to mend it to NumPy's refusal of an array of the shape (1,) as a number, which older ones took."""
+    for found in (error, error.__cause__):  # `a[0] = x.asnumpy()` has it as its cause
+        if isinstance(found, TypeError) and any(text in str(found) for text in _REFUSED_BY_NUMPY):
+            add_note(
+                error,
+                "NumPy 2.4 and newer make a number of an array without axes only, and MXNet's single numbers have the "
+                "shape (1,). Write x.asscalar(), or x.asnumpy().item(), where the program has x.asnumpy().",
+            )
+            return
+
+
+#: What it says of float(a) and '%f' % a, and of '%d' % a.
+_REFUSED_BY_NUMPY = (
+    "only 0-dimensional arrays can be converted to Python scalars",
+    "a real number is required, not numpy.ndarray",
+)
 
 
 def _prepare() -> None:
