@@ -224,6 +224,12 @@ def test_a_killed_run_resumes_exactly(tmp_path, make):
         ((X, Y), {"y": Y}, "labels are given twice"),
         (X, {}, r"arrays need labels for 'softmax_label'; give \(x, y\), or x and y="),
         (SOURCES["list"][1], {"y": Y}, "y is for arrays; list has labels of its own"),
+        (
+            [[1.0, 2.0], [3.0, 4.0]],
+            {},
+            r"must hold arrays; got lists of numbers. Make an array .*: numpy.array\(\.\.\.\)",
+        ),
+        ([1.0, 2.0, 3.0], {}, "must hold arrays; got lists of numbers"),
         ([], {}, "must yield at least one batch; got none"),
         ([(X, Y, X)], {}, "have an array for each of data, softmax_label; got 3 arrays"),
         ([{"x": X}], {}, "a batch must have 'data'; got 'x'"),
@@ -233,6 +239,14 @@ def test_a_killed_run_resumes_exactly(tmp_path, make):
 def test_what_cannot_be_trained_on(given, settings, says):
     with pytest.raises(MXNetError, match=says):
         one().fit(given, num_epoch=1, **settings)
+
+
+@pytest.mark.parametrize("given", [[[1.0, 2.0, 3.0]] * 2, [[[1.0, 2.0, 3.0]]], [1.0, 2.0, 3.0]], ids=str)
+def test_predict_of_lists_of_numbers(given):
+    module = one()
+    module.fit((X, Y), num_epoch=1)
+    with pytest.raises(MXNetError, match=r"^predict: eval_data: must hold arrays; got lists of numbers"):
+        module.predict(given)
 
 
 def test_a_network_without_labels_needs_none():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..checks import warn_user
@@ -76,6 +76,7 @@ def _node(
     # A device is text in a symbol.
     if "ctx" in op.signature.parameters and isinstance(kwargs.get("ctx"), Device):
         kwargs["ctx"] = str(kwargs["ctx"])
+    nothing = {*_inputs_of_none(op, args, kwargs)}
     inputs, given = bind_arguments(op, args, kwargs, SymbolBase.symbol_class)
     _drop_symbols(op, given, called_as)
     for key, value in attr.items():
@@ -93,12 +94,31 @@ def _node(
     texts = {key: format_value(value) for key, value in given.items() if value is not NULL}
     attributes = {key: format_value(value) for key, value in others.items()}
     entries = _entries(op, name, inputs, p, {**texts, **attributes})
+    for input_name in nothing.intersection(op.signature.inputs_for(p)):
+        warn_user(
+            f"{called_as}: {input_name} must be a symbol; got None. The variable '{name}_{input_name}' is made for "
+            "it, as in MXNet."
+        )
     node = Application(op, name, entries, p, texts, attributes, called_as)
     if op.record.inits:  # of variables that are given too, as in MXNet, unless they have one
         for input_name, entry in zip(node.input_names, node.inputs, strict=True):
             if input_name in op.record.inits and entry.node.is_variable:
                 entry.node.attributes.setdefault("__init__", op.record.inits[input_name])
     return node
+
+
+def _inputs_of_none(op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of inputs that are given as None, and are no parameters or labels, for which that is usual."""
+    if op.signature.variadic:
+        return
+    for number, name in enumerate(op.signature.input_names):
+        given = args[number] if number < len(args) else kwargs.get(name, _NOT_GIVEN)
+        # What follows from the data has a rule for its shape.
+        if given is None and (not number or op.inference.shapes_rule is None):
+            yield name
+
+
+_NOT_GIVEN = object()
 
 
 def _drop_symbols(op: Operator, given: dict[str, Any], called_as: str) -> None:
