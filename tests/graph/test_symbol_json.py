@@ -118,3 +118,27 @@ def test_deep_networks_do_not_recurse() -> None:
     assert again.list_arguments() == ["x"]
     assert again.infer_shape(x=(2,))[1] == [(2,)]
     assert again(x=mx.sym.var("y")).list_arguments() == ["y"]
+
+
+@pytest.mark.parametrize("version", [None, 800, 899])
+@pytest.mark.parametrize("key", ["param and attr", "attr", "attrs"])
+def test_states_that_loading_adds_have_the_attributes_of_their_operator(
+    key: str, version: int | None
+) -> None:
+    parameters, hidden = {"eps": "0.0001", "momentum": "0.7"}, {"ctx_group": "dev1", "lr_mult": "2"}
+    if key == "param and attr":
+        texts: dict[str, object] = {"param": parameters, "attr": hidden}
+    else:
+        texts = {key: {**parameters, **hidden}}
+    names = ["data", "bn_gamma", "bn_beta"]
+    nodes = [{"op": "null", "name": name, "inputs": []} for name in names]
+    nodes.append({"op": "BatchNorm", "name": "bn", "inputs": [[0, 0], [1, 0], [2, 0]], **texts})
+    network = {"nodes": nodes, "arg_nodes": [0, 1, 2], "heads": [[3, 0]]}
+    if version is not None:
+        network["attrs"] = {"mxnet_version": ["int", version]}
+    found = mx.sym.load_json(json.dumps(network))
+    # What MXNet 1.9.1 answers for each of these forms.
+    shown = {**parameters, **hidden, "__ctx_group__": "dev1", "__lr_mult__": "2"}
+    assert found.list_auxiliary_states() == ["bn_moving_mean", "bn_moving_var"]
+    assert found.attr_dict()["bn_moving_mean"] == {**shown, "__init__": '["zero", {}]'}
+    assert found.attr_dict()["bn_moving_var"] == {**shown, "__init__": '["one", {}]'}

@@ -353,9 +353,9 @@ def _apply(
     except MXNetError as error:
         raise FormatError(f"{who}: {error.message}") from None
     names = op.signature.inputs_for(p, len(sources))
-    # Files of 0.8 and before, which have "param", leave auxiliary states out. These get the attributes of their node:
-    # its group of devices, too.
-    inherited = {hide(key): value for key, value in texts.items()} if "param" in record else {}
+    # Files of 0.8 and before leave auxiliary states out. These get the attributes of their node: its group of devices,
+    # too.
+    inherited = {hide(key): value for key, value in texts.items()}
     for missing in names[len(sources) :]:
         sources = [*sources, input_variable(op, record["name"], missing, inherited)]
     if len(sources) != len(names):
