@@ -56,6 +56,29 @@ def write_array_files() -> None:
         same_arrays(loaded(FILES / "arrays-np_shape.params"), NUMPY_SHAPES, what="np_shape")
 
 
+def write_sparse() -> None:
+    """Write sparse arrays, and a file in which two arrays have one name; with what MXNet reads from them."""
+    sparse = mx.nd.sparse
+    rows = sparse.row_sparse_array((np.arange(6, dtype="float32").reshape(2, 3) + 1, [1, 3]), shape=(5, 3))
+    matrix = sparse.csr_matrix((np.array([1, 2, 3], "float64"), [0, 2, 1], [0, 2, 2, 3]), shape=(3, 4))
+    arrays = {
+        "arg:rows": rows,
+        "arg:half": rows.astype("float16"),
+        "arg:matrix": matrix,
+        "arg:no_rows": sparse.zeros("row_sparse", (4, 2)),
+        "aux:no_numbers": sparse.zeros("csr", (2, 3)),
+        "aux:dense": mx.nd.ones((2,)),
+    }
+    path = FILES / "sparse-0001.params"
+    mx.nd.save(str(path), arrays)
+    write_arrays(FILES / "sparse.npz", loaded(path))
+    twice = FILES / "twice.params"
+    mx.nd.save(str(twice), {"a": mx.nd.ones((2,)), "b": mx.nd.zeros((2,))})
+    content = twice.read_bytes()
+    twice.write_bytes(content[:-1] + b"a")
+    same_arrays(loaded(twice), {"a": np.zeros(2, "float32")}, what="an array that is there twice")
+
+
 def write_checkpoints() -> None:
     """Let MXNet write the checkpoints of the networks, with the parameters of their recorded runs."""
     for network in ALL_NETWORKS:
@@ -129,6 +152,7 @@ def generate_files() -> None:
     for old in FILES.iterdir():
         old.unlink()
     write_array_files()
+    write_sparse()
     write_checkpoints()
     write_attributes()
     write_manifest(FILES / "manifest.json", {"origin": origin(), "legacy_symbols": write_legacy()})

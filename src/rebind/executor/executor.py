@@ -29,6 +29,7 @@ from .outputs import OutputHandles, detached
 from .plans import Plans
 from .ready_runs import ReadyRuns
 from .reshape import reshaped
+from .sparse_declarations import warn_of_sparse_declarations
 from .staying import apart_from
 from .watch import Watch
 
@@ -152,6 +153,8 @@ class Executor(ReadyRuns):
         self._device = arrays.device
         # Of arguments that are not there yet it is not known.
         only_infers = not (arrays.wanted or arrays.missing)
+        if arrays.wanted:
+            warn_of_sparse_declarations(sym.graph)
         self._plans = Plans(sym.graph, arrays.device, groups, sym.backend, sym.recompute, only_infers)
         # None before the first run of an executor that lacks arrays.
         self._handles: OutputHandles | None = None

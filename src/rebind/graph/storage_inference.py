@@ -8,7 +8,7 @@ from ..errors import FormatError, ParameterError
 from ..ops.storage_types import DENSE, infer_storage_types, storage_name, storage_number
 from .graph import Entry, Graph, Node
 
-__all__ = ["infer_storage"]
+__all__ = ["declared_storage_type", "infer_storage"]
 
 
 def infer_storage(graph: Graph, given: Mapping[str, str] | None = None) -> dict[Entry, str]:
@@ -49,6 +49,17 @@ def _of_variable(node: Node, given: str | None) -> str:
     if given is not None:
         storage_number(given, who)  # an error for an unknown one
         return given
+    return declared_storage_type(node)
+
+
+def declared_storage_type(node: Node) -> str:
+    """Return the storage type that a variable's attribute ``__storage_type__`` names; dense without it.
+
+    >>> import rebind as mx
+    >>> declared_storage_type(mx.sym.var("w", stype="row_sparse").graph.outputs[0].node)
+    'row_sparse'
+    """
+    who = f"variable {node.name!r}: its storage type"
     text = node.attributes.get("__storage_type__")
     if text is None:
         return DENSE

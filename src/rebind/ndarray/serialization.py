@@ -39,6 +39,7 @@ from ..errors import ArgumentError, DTypeError, FormatError, MXNetError
 from ..mode import mode
 from .base import wrap
 from .ndarray import NDArray
+from .sparse_records import RECORDS, StorageRecord
 from .storage import DenseStorage, Storage, storage_kind_by_number
 
 __all__ = ["array_pieces", "load", "load_frombuffer", "save"]
@@ -253,18 +254,14 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
             raise reader.wrong(f"name {i} must be UTF-8", text[:40]) from None
     if reader.offset != reader.size:
         raise reader.wrong("the file must end", f"{reader.size - reader.offset} more bytes")
-    # A dict would silently drop one of two arrays of the same name.
-    if len(set(names)) != len(names):
-        # Found only now: the usual file pays for one set.
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise reader.wrong("names must differ", f"{twice!r} twice")
+    # Of a name that is there twice the last array counts, as in MXNet.
     return dict(zip(names, arrays, strict=True)) if names else arrays
 
 
 def _read_array(reader: _Reader, number: int) -> NDArray:
     what = f"array {number}"
     (version,) = reader.numbers("I", what)
-    kind: type[Storage] = DenseStorage
+    kind: type[Storage] | StorageRecord = DenseStorage
     if version in (_VERSION_2, _VERSION_3):
         kind = _read_kind(reader, what)
     several = len(kind.members) > 1
@@ -293,11 +290,13 @@ def _read_array(reader: _Reader, number: int) -> NDArray:
         raise reader.wrong(f"{what} must be a whole array of storage type {kind.stype!r}", error) from None
 
 
-def _read_kind(reader: _Reader, what: str) -> type[Storage]:
+def _read_kind(reader: _Reader, what: str) -> type[Storage] | StorageRecord:
     (number,) = reader.numbers("i", f"the storage type of {what}")
-    kind = storage_kind_by_number(number)
+    kind = storage_kind_by_number(number) or RECORDS.get(number)
     if kind is None:
-        raise reader.wrong(f"{what} must be dense (0); sparse storage is not supported yet", number)
+        raise reader.wrong(
+            f"{what} must be of a known storage type: dense (0), row_sparse (1) or csr (2)", number
+        )
     return kind
 
 

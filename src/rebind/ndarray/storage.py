@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError
 from ..grad_mode import grad_mode
-from ..ops.storage_types import DENSE, add_storage_type, storage_name
+from ..ops.storage_types import DENSE, SPARSE, add_storage_type, storage_name
 from .sending import send
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from ..device import Device
 
-__all__ = ["DenseStorage", "Storage", "convert", "register_storage", "storage_kind", "storage_kind_by_number"]
+__all__ = [
+    "DenseStorage", "Storage", "convert", "has_storage_kind", "register_storage", "storage_kind",
+    "storage_kind_by_number",
+]  # fmt: skip
 
 
 class Holder(Protocol):
@@ -393,9 +396,18 @@ def storage_kind(stype: str, who: str) -> type[Storage]:
     kind = _KINDS.get(stype)
     if kind is None:
         names = " or ".join(map(repr, _KINDS))
-        later = " Sparse storage is not supported yet." if stype in ("csr", "row_sparse") else ""
+        later = " Sparse storage is not supported yet." if stype in SPARSE else ""
         raise ArgumentError(f"{who} must be {names}; got {stype!r}.{later}")
     return kind
+
+
+def has_storage_kind(stype: str) -> bool:
+    """Return whether arrays can be of a storage type.
+
+    >>> [has_storage_kind(stype) for stype in ("default", "csr")]
+    [True, False]
+    """
+    return stype in _KINDS
 
 
 def storage_kind_by_number(number: int) -> type[Storage] | None:

@@ -13,7 +13,8 @@ from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind
 from ..graph import Facts, Target, infer_shapes, infer_types
 from ..graph.passes import backend_named, optimize, optimize_without_shapes
 from ..ndarray import NDArray
-from ..ndarray.storage import storage_kind
+from ..ndarray.storage import has_storage_kind, storage_kind
+from ..ops.storage_types import SPARSE, warn_of_dense
 from ..shapes import Shape
 from .base import named_values
 from .inspection import Inspection
@@ -139,13 +140,12 @@ class Binding(Inspection):
         ((2, 3), (8, 2))
         """
         device = as_device(ctx, "Symbol.simple_bind: ctx")
-        for name, stype in (stype_dict or {}).items():
-            storage_kind(stype, f"Symbol.simple_bind: stype of {name!r}")
+        stypes = _storage_types(stype_dict or {})
         shapes = self._of_inputs(kwargs)
         types = named_values(self, "simple_bind", (), type_dict or {})
         sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(shapes))
         chosen = run_as(self, backend, recompute)
-        return simple_bind(chosen, device, shapes, types, grad_req, group2ctx, sharing, stype_dict)
+        return simple_bind(chosen, device, shapes, types, grad_req, group2ctx, sharing, stypes)
 
     def _of_inputs(self, given: Mapping[str, T]) -> dict[str, T]:
         """Return what is given for variables; other names are ignored, as in MXNet, with a warning near a variable's.
@@ -258,3 +258,15 @@ class Binding(Inspection):
         # What shapes decide is left for `bind` where none are given.
         run = optimize if shapes else optimize_without_shapes
         return self.symbol_class(run(self._graph, facts, target)[0])
+
+
+def _storage_types(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the storage types that arrays can have; those of sparse storage, which are to come, are dense."""
+    found = {}
+    for name, stype in given.items():
+        if stype in SPARSE and not has_storage_kind(stype):
+            warn_of_dense(f"arrays of Symbol.simple_bind(stype_dict={{...: {stype!r}}})")
+            continue
+        storage_kind(stype, f"Symbol.simple_bind: stype of {name!r}")
+        found[name] = stype
+    return found
