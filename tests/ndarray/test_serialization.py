@@ -88,7 +88,7 @@ def one_array(shape: tuple[int, ...], flag: int = 0, version: int = 0xF993FAC9) 
         (one_array((1 << 62, 1 << 62, 0), version=0xF993FACA), "array 0"),
         (one_array((-4,)), "sizes of array 0 must be >= 0"),
         (one_array((4,), flag=99), "array 0 must be of a known type"),
-        (struct.pack("<QQQIi", 0x112, 0, 1, 0xF993FAC9, 2) + bytes(8), "must be dense"),
+        (struct.pack("<QQQIi", 0x112, 0, 1, 0xF993FAC9, 7) + bytes(8), "must be of a known storage type"),
         (struct.pack("<QQQIii", 0x112, 0, 1, 0xF993FAC9, 0, 1 << 20), "0 to 32 axes"),
         (struct.pack("<QQQQQ", 0x112, 0, 0, 0, 0)[:33], "must end"),
         (struct.pack("<QQQQ", 0x112, 0, 0, 7), "there must be 0 or 0 names"),
