@@ -324,7 +324,7 @@ _INSTEAD: dict[str, str] = {
         error.register _new_alloc_handle _new_empty_handle _new_from_shared_mem _notify_shutdown
     """,
     _ITERATORS: """
-        ImageRecordIter_v1 ImageRecordUInt8Iter_v1 MXDataIter
+        MXDataIter
     """,
     _SPARSE: """
         BaseSparseNDArray CSRNDArray RowSparseNDArray create_sparse_array create_sparse_array_zd csr_matrix gs_retain

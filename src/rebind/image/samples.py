@@ -123,7 +123,9 @@ class SampleIter(DataIter):
             raise ArgumentError(
                 f"{self._who}: path_root must be given with a list, the folder of its files; got None"
             )
-        if not os.path.isdir(self.path_root):
+        # The empty one is this folder, and whole paths need none.
+        needed = any(not os.path.isabs(name) for _, name in (self.imglist or {}).values())
+        if needed and self.path_root and not os.path.isdir(self.path_root):
             raise MissingFileError(f"{self._who}: the folder path_root={self.path_root!r} must exist")
 
     def _check_labels(self, record: str) -> None:

@@ -16,7 +16,9 @@ __all__ = [
     "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
+    "ImageRecordIter_v1",
     "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
     "LibSVMIter",
     "MNISTIter",
     "NDArrayIter",
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from .records import ImageDetRecordIter as ImageDetRecordIter
     from .records import ImageRecordInt8Iter as ImageRecordInt8Iter
     from .records import ImageRecordIter as ImageRecordIter
+    from .records import ImageRecordIter_v1 as ImageRecordIter_v1
     from .records import ImageRecordUInt8Iter as ImageRecordUInt8Iter
+    from .records import ImageRecordUInt8Iter_v1 as ImageRecordUInt8Iter_v1
 else:  # each for files of one kind
     __getattr__, __dir__ = OnFirstUse.from_modules(
         __name__,
@@ -40,7 +44,9 @@ else:  # each for files of one kind
             "ImageDetRecordIter": "records",
             "ImageRecordInt8Iter": "records",
             "ImageRecordIter": "records",
+            "ImageRecordIter_v1": "records",
             "ImageRecordUInt8Iter": "records",
+            "ImageRecordUInt8Iter_v1": "records",
             "LibSVMIter": "libsvm_iter",
             "MNISTIter": "mnist_iter",
         },

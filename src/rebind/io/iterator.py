@@ -12,7 +12,7 @@ from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
 from .batch import DataBatch, DataDesc
 
-__all__ = ["CurrentBatch", "DataIter", "ResizeIter", "State"]
+__all__ = ["CurrentBatch", "DataIter", "OneArrayBatch", "ResizeIter", "State"]
 
 #: A position in the data: numbers, strings, arrays, and dicts and lists of them, as a checkpoint can hold.
 State: TypeAlias = "dict[str, Any]"
@@ -240,6 +240,18 @@ class CurrentBatch(DataIter):
         [0, 1]
         """
         return self._current().pad
+
+
+class OneArrayBatch(CurrentBatch):
+    """An iterator that reads files: its getters return the one array of data, and of labels, as MXNet's do."""
+
+    def getdata(self) -> NDArray:  # type: ignore[override]  # a list in other iterators, in MXNet too
+        """Return the data of the current batch: an array."""
+        return self._current().data[0]
+
+    def getlabel(self) -> NDArray:  # type: ignore[override]
+        """Return the labels of the current batch: an array."""
+        return (self._current().label or [])[0]
 
 
 class ResizeIter(CurrentBatch):

@@ -16,7 +16,7 @@ from ..params import AtLeast
 from ..threads import threads_for
 from .batch import DataBatch, DataDesc
 from .idx import read_idx
-from .iterator import CurrentBatch, State
+from .iterator import OneArrayBatch, State
 from .partition import check_part, chosen_part, sample_bounds
 from .settings import settings
 from .shuffling import shuffled_order
@@ -24,7 +24,7 @@ from .shuffling import shuffled_order
 __all__ = ["MNISTIter"]
 
 
-class MNISTIter(CurrentBatch):
+class MNISTIter(OneArrayBatch):
     """Batches of pictures and labels from IDX files such as those of MNIST, compressed by gzip or not.
 
     Pixels are divided by 256. Samples that do not fill a batch are left out. Shuffling gives MXNet's order, which is

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .batch import DataBatch
-from .iterator import CurrentBatch, DataIter, State
+from .iterator import DataIter, OneArrayBatch, State
 
 __all__ = ["ReadAheadIter", "Reader", "ReadingThread", "stop_all", "stop_with"]
 
@@ -204,7 +204,7 @@ def _position(source: DataIter) -> State | None:
         return None
 
 
-class ReadAheadIter(CurrentBatch):
+class ReadAheadIter(OneArrayBatch):
     """An iterator whose batches another one makes, ahead of the training loop: base of those that read files.
 
     The thread starts with the first batch of an epoch and ends with it, with `reset`, with `close`, or when the

@@ -34,8 +34,8 @@ from .source import Record, RecordFiles
 
 __all__ = ["ImageDetRecordIter"]
 
-_Share = Annotated[float, Between(0, 1)]
-_Shares = tuple[_Share, ...]
+#: Of the samplers: what only they read is checked where there are any, as in MXNet.
+_Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,22 +66,22 @@ class _Augmentation:
     aug_seq: Literal["det_aug_default", ""] = "det_aug_default"
     resize: int = -1
     rand_crop_prob: float = 0.0
-    min_crop_scales: _Shares = (0.0,)
-    max_crop_scales: _Shares = (1.0,)
-    min_crop_aspect_ratios: tuple[float, ...] = (1.0,)
-    max_crop_aspect_ratios: tuple[float, ...] = (1.0,)
-    min_crop_overlaps: _Shares = (0.0,)
-    max_crop_overlaps: _Shares = (1.0,)
-    min_crop_sample_coverages: _Shares = (0.0,)
-    max_crop_sample_coverages: _Shares = (1.0,)
-    min_crop_object_coverages: _Shares = (0.0,)
-    max_crop_object_coverages: _Shares = (1.0,)
-    num_crop_sampler: Annotated[int, AtLeast(0)] = 1
+    min_crop_scales: _Numbers = (0.0,)
+    max_crop_scales: _Numbers = (1.0,)
+    min_crop_aspect_ratios: _Numbers = (1.0,)
+    max_crop_aspect_ratios: _Numbers = (1.0,)
+    min_crop_overlaps: _Numbers = (0.0,)
+    max_crop_overlaps: _Numbers = (1.0,)
+    min_crop_sample_coverages: _Numbers = (0.0,)
+    max_crop_sample_coverages: _Numbers = (1.0,)
+    min_crop_object_coverages: _Numbers = (0.0,)
+    max_crop_object_coverages: _Numbers = (1.0,)
+    num_crop_sampler: int = 1
     crop_emit_mode: Literal["center", "overlap"] = "center"
     emit_overlap_thresh: float = 0.3
-    max_crop_trials: tuple[Annotated[int, AtLeast(0)], ...] = (25,)
+    max_crop_trials: tuple[int, ...] = (25,)
     rand_pad_prob: float = 0.0
-    max_pad_scale: Annotated[float, AtLeast(1)] = 1.0
+    max_pad_scale: float = 1.0
     max_random_hue: Annotated[int, AtLeast(0)] = 0
     random_hue_prob: float = 0.0
     max_random_saturation: Annotated[int, AtLeast(0)] = 0
@@ -116,7 +116,12 @@ class _Sampler:
 
 
 def _samplers(s: _Augmentation) -> list[_Sampler]:
-    """Return the samplers of the parameters, each of which has one number for all of them, or one for each."""
+    """Return the samplers of the parameters, each of which has one number for all of them, or one for each.
+
+    Without samplers nothing of theirs is read.
+    """
+    if s.num_crop_sampler <= 0:
+        return []
 
     def each(name: str, values: tuple[float, ...]) -> tuple[float, ...]:
         if len(values) not in (1, s.num_crop_sampler):
@@ -133,6 +138,14 @@ def _samplers(s: _Augmentation) -> list[_Sampler]:
             )
         return list(zip(low, high))
 
+    for name, least, most in (("scales", 0.0, 1.0), ("aspect_ratios", 0.0, math.inf)):
+        if any(low < least or high > most for low, high in ranges(name)):
+            low, high = (getattr(s, f"{end}_crop_{name}") for end in ("min", "max"))
+            to = f" and <= {most:g}" if most < math.inf else ""
+            raise ParameterError(
+                f"ImageDetRecordIter: min_crop_{name} and max_crop_{name} must be >= {least:g}{to}; "
+                f"got {low} and {high}"
+            )
     limits = map(Limits, ranges("overlaps"), ranges("sample_coverages"), ranges("object_coverages"))
     trials = [int(count) for count in each("max_crop_trials", s.max_crop_trials)]
     return [
@@ -349,7 +362,7 @@ class ImageDetRecordIter(ReadAheadIter):
     min_crop_object_coverages, max_crop_object_coverages
         Share of it in the object. One object at least must be within all of these bounds.
     num_crop_sampler
-        How many samplers there are.
+        How many samplers there are; with 0 nothing is cropped, and none of their parameters is read.
     crop_emit_mode, emit_overlap_thresh
         Which objects are left: ``'center'``, those whose centre is in the region; ``'overlap'``, those of which more
         than this share is.

@@ -31,7 +31,13 @@ from .source import Order, Record, RecordFiles, record_source
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordUInt8Iter"]
+__all__ = [
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
+]
 
 _Group = TypeVar("_Group")
 
@@ -428,3 +434,11 @@ class ImageRecordInt8Iter(ImageRecordIter):
     """`ImageRecordIter` with pictures of int8: the mean is subtracted, and the result is cut at -128 and 127."""
 
     _dtype = torch.int8
+
+
+class ImageRecordIter_v1(ImageRecordIter):
+    """`ImageRecordIter` by the name of MXNet's first one, which read the same files."""
+
+
+class ImageRecordUInt8Iter_v1(ImageRecordUInt8Iter):
+    """`ImageRecordUInt8Iter` by the name of MXNet's first one."""
