@@ -176,3 +176,28 @@ def test_counting_goes_on():
     counter = Counter(a=2)
     assert utils.count_tokens_from_str("a b\na", counter_to_update=counter) is counter
     assert counter == {"a": 4, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "counts"),
+    [  # MXNet 1.9.1 splits first, and then takes the lower case
+        ("axbXc\nd", {"token_delim": "X"}, {"axb": 1, "c": 1, "d": 1}),
+        ("a B<SEQ>c", {"seq_delim": "<SEQ>"}, {"a": 1, "b": 1, "c": 1}),
+        ("aX bY", {"seq_delim": "Y"}, {"ax": 1, "b": 1}),
+        ("A b\nB a", {}, {"a": 2, "b": 2}),
+    ],
+)
+def test_what_is_between_tokens_keeps_its_case(text, given, counts):
+    assert utils.count_tokens_from_str(text, to_lower=True, **given) == counts
+
+
+@pytest.mark.parametrize("reserved", [None, ["<pad>"], ["c"]])
+def test_the_unknown_token_of_a_vocabulary_has_the_vector_of_unknown_ones(reserved, path):
+    # MXNet 1.9.1 answers so, though the file has a vector for 'a'.
+    words = vocab.Vocabulary(Counter(["foo"]), unknown_token="a", reserved_tokens=reserved)
+    kept = embedding.CustomEmbedding(str(path), vocabulary=words)
+    both = embedding.CompositeEmbedding(words, [embedding.CustomEmbedding(str(path))] * 2)
+    known = {"c": [4, 5, 6]}
+    expected = [known.get(token, [5, 5, 5]) for token in ["a", *(reserved or []), "foo"]]
+    assert kept.idx_to_vec.asnumpy().tolist() == expected
+    assert both.idx_to_vec.asnumpy().tolist() == [row + row for row in expected]

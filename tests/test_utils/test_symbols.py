@@ -40,7 +40,7 @@ def wrong_square():
             r"EXPECTED_.*_output and FORWARD_.*_output differ: 4 of 4",
         ),
         (
-            lambda: tu.check_symbolic_forward(X * Y, [ONES, ONES], [np.ones(2)]),
+            lambda: tu.check_symbolic_forward(X * Y, [ONES, ONES], [np.ones(3)]),
             AssertionError,
             "differ in shape",
         ),
@@ -272,3 +272,16 @@ def sgd(**changed):
 def test_compare_optimizer(shape, count, changed, storage, outcome):
     with outcome:
         tu.compare_optimizer(sgd(), sgd(**changed), shape, "float32", ntensors=count, **storage)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3,), (1, 3), (2, 1), ()])
+def test_expected_values_broadcast(shape):
+    net, values = 2 * mx.sym.var("x"), [np.ones((2, 3), np.float32)]
+    ones = [np.ones((2, 3), np.float32)]
+    tu.check_symbolic_forward(net, values, [np.full(shape, 2.0)])
+    for req in ("write", "add"):
+        tu.check_symbolic_backward(net, values, ones, [np.full(shape, 2.0)], grad_req=req)
+    with pytest.raises(AssertionError, match="6 of 6 elements"):
+        tu.check_symbolic_forward(net, values, [np.full(shape, 3.0)])
+    with pytest.raises(AssertionError, match="6 of 6 elements"):
+        tu.check_symbolic_backward(net, values, ones, {"x": np.full(shape, 3.0)})

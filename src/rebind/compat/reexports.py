@@ -47,9 +47,10 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ("json", "=json", "gluon.block image image.detection image.image initializer test_utils visualization"),
     (
         "logging", "=logging",
-        "callback contrib.amp.amp contrib.amp.loss_scaler contrib.text.embedding executor_manager gluon.contrib.estimator.estimator "
-        "gluon.model_zoo.model_store image image.detection image.image initializer io "
-        "libinfo lr_scheduler misc model monitor module.base_module module.executor_group module.module optimizer test_utils",
+        "callback contrib.amp.amp contrib.amp.loss_scaler contrib.text.embedding executor_manager "
+        "gluon.contrib.estimator.estimator gluon.model_zoo.model_store image image.detection image.image initializer "
+        "io libinfo lr_scheduler misc model monitor module.base_module module.executor_group "
+        "module.module optimizer test_utils",
     ),
     ("math", "=math", "callback metric misc ndarray.contrib optimizer symbol.contrib"),
     ("math", "cos pi", "lr_scheduler"),

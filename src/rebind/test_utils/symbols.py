@@ -86,7 +86,7 @@ def check_symbolic_forward(
     location
         Its arguments: a list in their order, or a dict.
     expected
-        Its outputs: a list in their order, or a dict.
+        Its outputs, or what broadcasts to them: a list in their order, or a dict.
     rtol, atol
         Tolerances; those of the types if None.
     aux_states
@@ -114,7 +114,7 @@ def check_symbolic_forward(
     outputs = sym.bind(device, args, grad_req="null", aux_states=aux).forward()
     for name, output in zip(wanted, outputs, strict=True):
         names = (f"EXPECTED_{name}", f"FORWARD_{name}")
-        assert_almost_equal(wanted[name], output, rtol, atol, names, equal_nan, use_broadcast=False)
+        assert_almost_equal(wanted[name], output, rtol, atol, names, equal_nan)
     return outputs
 
 
@@ -190,7 +190,7 @@ def check_symbolic_backward(
         elif requests[name] == "null":
             right = before[name]
         labels = (f"EXPECTED_{name}", f"BACKWARD_{name}")
-        assert_almost_equal(right, grads[name], rtol, atol, labels, equal_nan, use_broadcast=False)
+        assert_almost_equal(right, grads[name], rtol, atol, labels, equal_nan)
     return dict(grads)
 
 

@@ -142,13 +142,17 @@ class _TokenEmbedding(Vocabulary):
             self._take_vectors(vocabulary, [self])
 
     def _take_vectors(self, vocabulary: Vocabulary, embeddings: Sequence[_TokenEmbedding]) -> None:
-        parts = [each.get_vecs_by_tokens(vocabulary.idx_to_token).tensor for each in embeddings]
+        # MXNet gives the unknown token of a vocabulary the vector that a file has for unknown ones, whatever its name.
+        tokens = vocabulary.idx_to_token[1:]
+        parts = [
+            torch.cat([each.idx_to_vec.tensor[:1], each.get_vecs_by_tokens(tokens).tensor])
+            for each in embeddings
+        ]
         self._idx_to_token = list(vocabulary.idx_to_token)
         self._token_to_idx = dict(vocabulary.token_to_idx)
         self._unknown_token = vocabulary.unknown_token
         reserved = vocabulary.reserved_tokens
         self._reserved_tokens = None if reserved is None else list(reserved)
-        # MXNet gives the unknown token of a vocabulary the vector that the file has for unknown ones.
         self._idx_to_vec = from_torch(torch.cat(parts, dim=1))
 
 

@@ -38,9 +38,10 @@ def count_tokens_from_str(
     >>> count_tokens_from_str("*Life*is*great*", r"\*")
     Counter({'Life': 1, 'is': 1, 'great': 1})
     """
-    text = source_str.lower() if to_lower else source_str
+    # Split as it is: what is between tokens may be a letter.
+    tokens = filter(None, re.split(f"{token_delim}|{seq_delim}", source_str))
     counter = Counter() if counter_to_update is None else counter_to_update
-    counter.update(filter(None, re.split(f"{token_delim}|{seq_delim}", text)))
+    counter.update(map(str.lower, tokens) if to_lower else tokens)
     return counter
 
 
