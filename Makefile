@@ -97,6 +97,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_programs
 	"$(ORACLE)" -m tests.parity.generate_svrg
 	"$(ORACLE)" -m tests.parity.generate_overrides
+	"$(ORACLE)" -m tests.parity.generate_hooks
 	"$(ORACLE)" -m tests.parity.generate_dist_async
 	$(BIN)/python -m tests.parity.write_files build/parity
 	"$(ORACLE)" -m tests.parity.generate --check build/parity

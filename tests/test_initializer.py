@@ -345,3 +345,19 @@ def test_verbosity(caplog):
         "Initialized fc_weight as zeros: 0.0",
         "Initialized fc_bias as bias: shown",
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            (["bias"], init.Zero()),
+            r"Mixed: initializers must be a list; got Zero\(\). Write Mixed\(\['.\*bias'",
+        ),
+        (("bias", [init.Zero()]), "Mixed: patterns must be a list; got 'bias'"),
+        ((["a", "b"], [init.Zero()]), "an initializer for each pattern; got 2 patterns and 1 initializers"),
+    ],
+)
+def test_mixed_takes_lists(arguments, says):
+    with pytest.raises(ArgumentError, match=says):
+        init.Mixed(*arguments)

@@ -277,7 +277,9 @@ def test_a_file_that_is_cut_short_is_refused(content):
             "storage type 'shuffled'; got Shuffled: order must name each row once",
             id="a-row-twice",
         ),
-        pytest.param(struct.pack("<i", 91), struct.pack("<i", 92), "must be of a known storage type", id="unknown-kind"),
+        pytest.param(
+            struct.pack("<i", 91), struct.pack("<i", 92), "must be of a known storage type", id="unknown-kind"
+        ),
     ],
 )
 def test_a_malformed_file_is_refused(content, old, new, says):

@@ -73,7 +73,7 @@ def described(value: Any) -> Any:
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     if isinstance(value, (bool, int, str, bytes, type(None))):
         return repr(value)
-    return type(value).__name__
+    return "dict" if isinstance(value, dict) else type(value).__name__
 
 
 def call(name: str, arguments: Sequence[Any], more: Mapping[str, Any] | None = None) -> str:

@@ -171,9 +171,18 @@ class Initializer:
             create(own)._init_weight(named, arr)
             self._log(named, own, arr)
             return
-        method, kind = _method_for(named, is_old=named is not desc)
+        if named is not desc:
+            self._legacy_init(named, arr)
+            return
+        method, kind = _method_for(named, is_old=False)
         getattr(self, method)(named, arr)
         self._log(named, kind, arr)
+
+    def _legacy_init(self, name: str, arr: NDArray) -> None:
+        """Fill a parameter whose name was given as plain text, for which MXNet has other rules."""
+        method, kind = _method_for(name, is_old=True)
+        getattr(self, method)(name, arr)
+        self._log(name, kind, arr)
 
     def _log(self, desc: str, how: str, arr: NDArray) -> None:
         # Verbosity is set on the initializer that the module was given: those that it calls log as it does.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..errors import ArgumentError, FormatError, NameLookupError, ShapeError
+from ..errors import ArgumentError, FormatError, NameLookupError, ShapeError, shown
 from ..logs import log
 from ..ndarray import NDArray, load
 from .base import Filler, as_initializer
@@ -35,6 +35,12 @@ class Mixed:
     """
 
     def __init__(self, patterns: Sequence[str], initializers: Sequence[Filler]) -> None:
+        for name, given in (("patterns", patterns), ("initializers", initializers)):
+            if not isinstance(given, (list, tuple)):
+                raise ArgumentError(
+                    f"Mixed: {name} must be a list; got {shown(given)}. Write Mixed(['.*bias', '.*'], [Zero(), "
+                    "Uniform()])."
+                )
         if len(patterns) != len(initializers):
             raise ArgumentError(
                 f"Mixed: there must be an initializer for each pattern; "

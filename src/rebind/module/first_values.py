@@ -85,7 +85,10 @@ def first_values(
             return like
         return _filled(like, fill, InitDesc(name, attributes.get(name)))
 
-    return {name: value_of(name, each[0]) for name, each in zip(names, arrays, strict=True)}
+    # In the order of their names, as in MXNet: an initializer of a program's own may draw random numbers.
+    likes = {name: each[0] for name, each in zip(names, arrays, strict=True)}
+    found = {name: value_of(name, likes[name]) for name in sorted(names)}
+    return {name: found[name] for name in names}
 
 
 def _filled(like: NDArray, fill: Filler | None, desc: InitDesc) -> NDArray:

@@ -144,13 +144,11 @@ class OptimizerSettings:
         >>> OptimizerSettings(optimizer_params=[("learning_rate", 0.1)]).params
         {'learning_rate': 0.1}
         """
-        given: object = self.optimizer_params
+        given: Any = self.optimizer_params
         if given is None:
             return {}
-        if isinstance(given, Mapping):
-            pairs: list[Any] = list(given.items())
-        else:
-            pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+        several = isinstance(given, Iterable) and not isinstance(given, str)
+        pairs = list(given.items() if isinstance(given, Mapping) else given) if several else [given]
         for pair in pairs:
             if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
                 raise ArgumentError(
