@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from rebind import optimizer, random
+from rebind import cpu, optimizer, random
 from rebind.errors import ArgumentError, NameLookupError, ShapeError, StateError
 from rebind.lr_scheduler import FactorScheduler, PolyScheduler
 from rebind.ndarray import NDArray, array
@@ -411,3 +411,29 @@ def test_gradient_of_another_shape_is_refused(name, settings):
     with pytest.raises(ShapeError, match=r"gradient of weight 0 must have its shape, \(50, 50\); got \(3,\)"):
         Updater(create(name, **settings))(0, array(np.ones(3)), weight)
     np.testing.assert_array_equal(weight.asnumpy(), 1)
+
+
+def test_updaters_that_share_an_optimizer_count_on_their_devices():
+    made = create("adam", learning_rate=0.1)
+    updaters = [Updater(made) for _ in range(2)]
+    weights = [array(np.ones(2), ctx=cpu(k)) for k in range(2)]
+    for step in range(3):
+        for k in range(2):
+            updaters[k](0, array(np.array([1.0 + step, 2.0]), ctx=cpu(k)), weights[k])
+    # MXNet 1.9.1 answers these weights, for both devices, and these counts.
+    for weight in weights:
+        np.testing.assert_allclose(weight.asnumpy(), [0.7076798, 0.6999981], rtol=1e-5)
+    assert made._all_index_update_counts == {0: {0: 3}, 1: {0: 3}}
+    assert made.num_update == 3
+
+
+def test_a_learning_rate_that_is_overridden_as_a_property_counts_for_nothing():
+    class Own(SGD):
+        @property
+        def learning_rate(self):
+            return 9.0
+
+    weight = array(np.ones(1))
+    Updater(Own(learning_rate=0.5))(0, array(np.ones(1)), weight)
+    # MXNet 1.9.1 answers 0.5: its updates ask `_get_lrs`, which does not ask the property.
+    assert weight.asnumpy().tolist() == [0.5]

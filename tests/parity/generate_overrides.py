@@ -6,7 +6,7 @@ from typing import Any
 
 from .golden import DATA, Pack, write_manifest
 from .oracle import mx, origin
-from .overrides import HOOKS, PROGRAMS, RATES, SETTINGS, Program, cases, changed, make, recorded
+from .overrides import HOOKS, MIXED, PROGRAMS, RATES, SETTINGS, Program, cases, changed, make, mixed, recorded
 
 
 def generate_overrides() -> None:
@@ -32,6 +32,15 @@ def generate_overrides() -> None:
             "changed": changes,
             "idx2name": sorted([index, value] for index, value in optimizer.idx2name.items()),
         }
+    mixed_precision: dict[str, Any] = {}
+    for name in MIXED:
+        calls = []
+        hooks = [hook for hook in HOOKS if hasattr(kinds[name], hook)]
+        weights = mixed(mx, recorded(kinds[name], hooks, calls))
+        mixed_precision[name] = {
+            "calls": traces.setdefault(tuple(calls), len(traces)),
+            "weights": pack.add(weights),
+        }
     programs: dict[str, Any] = {}
     for key in (
         "one device",
@@ -53,6 +62,7 @@ def generate_overrides() -> None:
         "origin": origin(),
         "traces": [*map(list, traces)],
         "optimizers": optimizers,
+        "mixed": mixed_precision,
         "programs": programs,
     }
     write_manifest(DATA / "overrides.json", manifest)

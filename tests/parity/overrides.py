@@ -177,6 +177,24 @@ class Program:
         return np.concatenate([found[name].asnumpy().ravel() for name in self.first])
 
 
+#: Those that MXNet trains with master copies.
+MIXED = ("sgd", "nag", "lars", "signum", "adam", "ftrl", "rmsprop")
+
+
+def mixed(mx: Any, kind: type) -> np.ndarray:
+    """Update weights of two types with an optimizer of a kind, with master copies; return the weights."""
+    names = {0: "a_weight", 1: "b_weight", 2: "c_bias"}
+    updater = mx.optimizer.get_updater(
+        kind(learning_rate=0.1, wd=0.1, multi_precision=True, param_idx2name=names)
+    )
+    types = ("float16", "float32", "float16")
+    weights = [mx.nd.array([1, 2, 3], dtype=each) for each in types]
+    grads = [mx.nd.array([0.5, -0.5, 0.25], dtype=each) for each in types]
+    for _ in range(STEPS):
+        updater((0, 1, 2), tuple(grads), tuple(weights))
+    return np.concatenate([each.asnumpy().astype("float32") for each in weights])
+
+
 # What a program may put in the place of MXNet's: `start(program, calls)` does.
 
 

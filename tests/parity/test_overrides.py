@@ -12,7 +12,7 @@ import pytest
 import rebind as mx
 
 from .golden import DATA, Pack, assert_close, read_manifest
-from .overrides import HOOKS, PROGRAMS, RATES, SETTINGS, Program, cases, changed, make, recorded
+from .overrides import HOOKS, MIXED, PROGRAMS, RATES, SETTINGS, Program, cases, changed, make, mixed, recorded
 
 MANIFEST: dict[str, Any] = read_manifest(DATA / "overrides.json")
 PACK = Pack.read(DATA / "overrides.npz")
@@ -36,14 +36,19 @@ def calls_of(calls: Sequence[str], hooks: Sequence[str]) -> list[str]:
     return [each for each in calls if each.partition("(")[0] in hooks]
 
 
+def hooks_of(name: str) -> list[str]:
+    """Return the methods that MXNet has and calls."""
+    # An `update` that MXNet never calls is called here: docs/differences.md.
+    unused = ("update",) if KINDS[name].impl_of == "update_multi_precision" else ()
+    return [hook for hook in HOOKS if hook not in unused and (hook != "_update_impl" or KINDS[name].impl_of)]
+
+
 @pytest.mark.parametrize(("name", "key"), list(cases()))
 def test_methods_are_called_as_in_mxnet(name, key):
     """Each one overridden alone, and all of them."""
     entry = MANIFEST["optimizers"][name][key]
     expected = MANIFEST["traces"][entry["calls"]]
-    # An `update` that MXNet never calls is called here: docs/differences.md.
-    unused = ("update",) if KINDS[name].impl_of == "update_multi_precision" else ()
-    ours = [hook for hook in HOOKS if hook not in unused and (hook != "_update_impl" or KINDS[name].impl_of)]
+    ours = hooks_of(name)
     for hooks in (*([hook] for hook in ours), ours):
         calls: list[str] = []
         weights = train(name, key, recorded(KINDS[name], hooks, calls))
@@ -61,6 +66,17 @@ def test_what_they_return_counts(name, key):
     for rate in RATES:
         weights = train(name, key, changed(KINDS[name], rate))
         assert_close(weights, PACK.get(entry["changed"][rate]), rtol=2e-5, what=f"{name}, {key}, {rate}")
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_methods_are_called_as_in_mxnet_with_master_copies(name):
+    entry = MANIFEST["mixed"][name]
+    expected = MANIFEST["traces"][entry["calls"]]
+    for hooks in (*([hook] for hook in hooks_of(name)), hooks_of(name)):
+        calls: list[str] = []
+        weights = mixed(mx, recorded(KINDS[name], hooks, calls))
+        assert calls == calls_of(expected, hooks), hooks
+        assert_close(weights, PACK.get(entry["weights"]), rtol=1e-3, what=f"{name}, {hooks}")
 
 
 @pytest.mark.parametrize("key", SETTINGS)
