@@ -301,3 +301,25 @@ def test_arrays_that_executors_share_are_shown_once():
     made.forward(mx.io.DataBatch([mx.nd.ones((2, 2))], []))
     assert len(monitor.exes) == 2
     assert [name for _, name, _ in step(made, monitor)] == ["fc_weight"]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "text"),
+    [
+        # MXNet 1.9.1 answers these.
+        (lambda d: d.max(), "0.33333334\t"),
+        (lambda d: mx.nd.norm(d) / 3, "0.19245009\t"),
+        (lambda d: d, "[[0.33333334 0.33333334 0.33333334]]\t"),
+        (lambda d: [d.max(), d.min()], "0.33333334\t0.33333334\t"),
+        (lambda d: d.astype("float64").max(), "0.3333333432674408\t"),
+        (lambda d: d.astype("int32").max(), "0\t"),
+    ],
+)
+def test_numbers_as_texts(statistic, text):
+    exe = (mx.sym.var("data") * 2).simple_bind(mx.cpu(), data=(1, 3), grad_req="null")
+    exe.arg_dict["data"][:] = 1 / 3
+    monitor = mx.mon.Monitor(1, statistic, pattern="data")
+    monitor.install(exe)
+    monitor.tic()
+    exe.forward()
+    assert [found for _, _, found in monitor.toc()] == [text]

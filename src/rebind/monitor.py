@@ -235,7 +235,10 @@ def _text(name: str, value: Statistic) -> str:
             raise ArgumentError(
                 f"Monitor: stat_func must return an NDArray, a number or a list of these; got {each!r} for {name!r}"
             )
-        texts.append(f"{each.reshape(-1)[0] if isinstance(each, np.ndarray) and each.size == 1 else each}\t")
+        if isinstance(each, np.ndarray) and each.size == 1:
+            each = each.reshape(-1)[0]
+        # `str`: formatting makes a double of a float32, 0.10000000149011612 of 0.1.
+        texts.append(f"{each!s}\t")
     return "".join(texts)
 
 

@@ -19,6 +19,15 @@ def made(block):
     return block
 
 
+class Scaled(gluon.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.scale = self.params.get("scale", shape=(1, 0), allow_deferred_init=True)
+
+    def hybrid_forward(self, F, x, scale):
+        return F.broadcast_mul(x, scale)
+
+
 def saved(path, **changes):
     arrays = {"weight": mx.nd.ones((2, 3)), "bias": mx.nd.ones((2,))}
     mx.nd.save(path, {name: each for name, each in {**arrays, **changes}.items() if each is not None})
@@ -38,6 +47,11 @@ def saved(path, **changes):
             gluon.DeferredInitializationError,
             "gluon.Parameter 'fc_weight': has no array yet, since its shape (2, 0) is not known in full. Call the "
             "block on an array first, or give it the size of its input (in_units, in_channels).",
+        ),
+        (
+            lambda: made(Scaled(prefix="own_"))(mx.nd.ones((2, 3))),
+            ValueError,
+            "Scaled 'own': the shape of 'own_scale' cannot be found from those of the arguments; give it in full",
         ),
         (
             lambda: nn.HybridLambda(lambda F, a, b: a, prefix="f_")(mx.nd.ones((1,)), mx.sym.var("x")),

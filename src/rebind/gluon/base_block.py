@@ -160,6 +160,10 @@ class Block:
                         "left out; use nn.Sequential, or register_child for each"
                     )
 
+    def _with_children(self) -> dict[str, Parameter]:
+        """Return the parameters of the block and its children by name."""
+        return {name: parameter for block in self._walk() for name, parameter in block.params.items()}
+
     def _walk(self) -> Iterator[Block]:
         yield self
         for child in self._children.values():

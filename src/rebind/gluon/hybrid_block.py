@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..errors import (
     ArgumentError,
     NameLookupError,
     ParameterError,
+    ShapeError,
     StateError,
     near_names,
 )
@@ -25,9 +26,11 @@ from ..ndarray import NDArray
 from ..symbol import Symbol, var
 from .arrays import DeferredInitializationError, Devices
 from .base_block import Block, leaves
+from .base_parameter import Parameter
 from .loading import named_arrays, without_kind
 from .parameter_dict import ParameterDict
 from .tracing import Nesting, Trace, flat, nested
+from .utils import shape_is_known
 
 __all__ = ["HybridBlock", "SymbolBlock"]
 
@@ -138,13 +141,13 @@ class HybridBlock(Block):
         try:
             values = {name: parameter.data() for name, parameter in self._reg_params.items()}
         except DeferredInitializationError:
-            self._initialize_deferred(args, self.params)
+            self._initialize_deferred(args, self._reg_params)
             values = {name: parameter.data() for name, parameter in self._reg_params.items()}
         return self.hybrid_forward(ndarray, *args, **values)
 
     def _as_graph(self, args: Sequence[object]) -> Any:
         trace, arrays = self._traced(args)
-        params = self.collect_params()
+        params = self._with_children()
         used = [params[name] for name in trace.symbol.list_inputs() if name in params]
         try:
             values = {each.name: each.data() for each in used}
@@ -153,9 +156,14 @@ class HybridBlock(Block):
             values = {each.name: each.data() for each in used}
         return trace(arrays, values)
 
-    def _initialize_deferred(self, args: Sequence[object], params: ParameterDict) -> None:
+    def _initialize_deferred(self, args: Sequence[object], params: Mapping[str, Parameter]) -> None:
         self.infer_shape(*args)
         for parameter in params.values():
+            if not shape_is_known(parameter.shape):
+                raise ShapeError(
+                    f"{self._who}: the shape of {parameter.name!r} cannot be found from those of the arguments; "
+                    f"give it in full: it is {parameter.shape}"
+                )
             parameter.finish_initialization()
 
     def _traced(self, args: Sequence[object]) -> tuple[Trace, list[NDArray]]:
@@ -178,12 +186,12 @@ class HybridBlock(Block):
         (2, 3)
         """
         trace, arrays = self._traced(args)
-        trace.infer("shape", arrays, dict(self.collect_params().items()))
+        trace.infer("shape", arrays, self._with_children())
 
     def infer_type(self, *args: object) -> None:
         """Find the types of all parameters from arrays that the block could be called on."""
         trace, arrays = self._traced(args)
-        trace.infer("dtype", arrays, dict(self.collect_params().items()))
+        trace.infer("dtype", arrays, self._with_children())
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Write the graph and the arrays as a checkpoint, for `SymbolBlock.imports` and `Module.load`.
@@ -216,7 +224,7 @@ class HybridBlock(Block):
                 f"{self._who}: export needs the graph; call hybridize() and then the block on an array first"
             )
         _, trace = self._graph
-        params = self.collect_params()
+        params = self._with_children()
         found: list[dict[str, NDArray]] = [
             {name: params[name].reduced() for name in names if name in params}
             for names in (trace.symbol.list_arguments(), trace.symbol.list_auxiliary_states())

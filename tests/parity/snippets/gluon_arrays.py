@@ -338,6 +338,10 @@ SNIPPETS: dict[str, Snippet] = {
     "infer_shape": lambda mx: (lambda block: [block.infer_shape(mx.nd.ones((4, 3))), block.weight.shape])(
         mx.gluon.nn.Dense(2)
     ),
+    "known_channels": lambda mx: [
+        (lambda block: [block.initialize(), block(mx.nd.ones((2, 3))), repr(block)][-1])(make())
+        for make in (mx.gluon.nn.BatchNorm, mx.gluon.nn.LayerNorm, lambda: mx.gluon.nn.Dense(2))
+    ],
     "wrong_input": lambda mx: (
         lambda block: [block.initialize(), block(mx.nd.ones((1, 3))), block(mx.nd.ones((1, 4))).asnumpy()]
     )(mx.gluon.nn.Dense(2)),

@@ -322,6 +322,12 @@ class _Normalization(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._described()})"
 
+    @property
+    def _channels(self) -> int:
+        """The number of channels, 0 while it is not known."""
+        shape: tuple[int, ...] | None = getattr(self, "gamma").shape  # noqa: B009  # an attribute set by its name
+        return shape[0] if shape else 0
+
     def _described(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
 
@@ -359,7 +365,6 @@ class BatchNorm(_Normalization):
             "axis": axis, "eps": epsilon, "momentum": momentum, "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }  # fmt: skip
-        self._in_channels = in_channels
         self._add_scale_and_shift(in_channels, scale, center, gamma_initializer, beta_initializer, True)
         statistics = (
             ("running_mean", running_mean_initializer),
@@ -381,7 +386,7 @@ class BatchNorm(_Normalization):
         super().cast("float32" if np.dtype(numpy_type(dtype)).name == "float16" else dtype)
 
     def _described(self) -> str:
-        return f"{super()._described()}, in_channels={self._in_channels or None}"
+        return f"{super()._described()}, in_channels={self._channels or None}"
 
     def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the normalized input."""
@@ -419,11 +424,10 @@ class InstanceNorm(_Normalization):
     ) -> None:
         super().__init__(prefix, params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
-        self._in_channels = in_channels
         self._add_scale_and_shift(in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def _described(self) -> str:
-        return f"{super()._described()}, in_channels={self._in_channels}"
+        return f"{super()._described()}, in_channels={self._channels}"
 
     def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the normalized input."""
@@ -457,11 +461,10 @@ class LayerNorm(_Normalization):
     ) -> None:
         super().__init__(prefix, params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
-        self._in_channels = in_channels
         self._add_scale_and_shift(in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def _described(self) -> str:
-        return f"{super()._described()}, in_channels={self._in_channels}"
+        return f"{super()._described()}, in_channels={self._channels}"
 
     def hybrid_forward(self, F: ModuleType, *args: Any, **params: Any) -> Any:
         """Return the normalized input."""
