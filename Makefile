@@ -40,7 +40,7 @@ other-torch: ## the tests with another PyTorch: TORCH=2.15.0, and PYTHON=... for
 soak: $(READY) ## kill workers of jobs at random moments, 20 times; none may be lost
 	$(BIN)/python -m pytest -q -s -m slow tests/launch/test_soak.py $(ARGS)
 
-fuzz: $(READY) ## read 100,000 broken files of each format
+fuzz: $(READY) ## read 100,000 broken files of each format, and try 100,000 keys between brackets
 	$(BIN)/python -m pytest -q -m fuzz --hypothesis-profile=fuzz -n $(WORKERS) --maxprocesses 8 $(ARGS)
 
 lint: $(READY) ## ruff: rules and formatting

@@ -208,6 +208,7 @@ def test_each_operator_that_declares_its_derivatives_has_a_sample():
     assert declared == {sample.name for sample in EXPLICIT}
 
 
+@pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")  # a case is outside of the table
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("sample", EXPLICIT, ids=str)
 def test_declared_derivatives_are_those_of_autograd(sample, dtype):

@@ -1,13 +1,16 @@
 """Layers: what the recorded numbers do not cover. Messages, layouts, random behaviour, half types."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+import rebind as mx
 import rebind.ops.loss
 import rebind.ops.nn
-import rebind.ops.sequence  # noqa: F401
+import rebind.ops.sequence
 from rebind.errors import ParameterError, ShapeError
 from rebind.ops import explain, find
 
@@ -326,3 +329,20 @@ def test_layer_norm_of_many_vectors_sums_its_gradients_exactly():
     for one, other in zip(gradients(torch.float32, True), gradients(torch.float64, True), strict=True):
         scale = other.abs().max()
         torch.testing.assert_close(one.double() / scale, other / scale, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(("index", "named"), [([0, 4, 1], 4), ([0, -1, 7], -1)])
+def test_embedding_reports_indices_outside_of_the_table(index, named):
+    """MXNet 1.9.1 takes the nearest row, in silence."""
+    data, weight = mx.nd.array(index), mx.nd.array([[0.0], [1.0], [2.0], [3.0]])
+    says = (
+        f"Embedding: data must hold indices from 0 to 3; got {named}. As in MXNet the nearest row is taken."
+    )
+    symbol = mx.sym.Embedding(mx.sym.var("data"), mx.sym.var("weight"), input_dim=4, output_dim=1)
+    for run in (
+        lambda: mx.nd.Embedding(data, weight, input_dim=4, output_dim=1),
+        lambda: symbol.bind(mx.cpu(), {"data": data, "weight": weight}).forward()[0],
+    ):
+        with pytest.warns(UserWarning, match=re.escape(says)):
+            found = run()
+        assert found.asnumpy().ravel().tolist() == [float(min(max(each, 0), 3)) for each in index]

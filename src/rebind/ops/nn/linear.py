@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ...checks import warn_user
 from ...errors import ShapeError
 from ...grad_mode import is_recorded
 from ...params import AtLeast, Params
@@ -184,7 +185,7 @@ def embedding(
     """Rows of `weight` chosen by the indices in `data`.
 
     An index may be of any type and is cut to an integer; as in MXNet, one outside of the table takes the nearest
-    row (below 0 the first, above the last), where torch raises an error.
+    row (below 0 the first, above the last), where torch raises an error. On the CPU a warning says so.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ def embedding(
     Examples
     --------
     >>> weight = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-    >>> embedding(torch.tensor([1, 0, 7]), weight, input_dim=2, output_dim=2)
+    >>> embedding(torch.tensor([1, 0, 1]), weight, input_dim=2, output_dim=2)
     tensor([[3., 4.],
             [1., 2.],
             [3., 4.]])
@@ -219,7 +220,12 @@ def embedding(
         try:
             return torch.embedding(weight, index)
         except IndexError:
-            pass
+            least, most = torch.aminmax(index)
+            found = int(least if least < 0 else most)
+            warn_user(
+                f"Embedding: data must hold indices from 0 to {input_dim - 1}; got {found}. As in MXNet the nearest "
+                "row is taken."
+            )
     # As in MXNet an index outside takes the nearest row, where torch would fail.
     return torch.embedding(weight, index.clamp(0, input_dim - 1))
 
