@@ -387,3 +387,40 @@ def test_what_there_is() -> None:
     names = mx.operator.get_all_registered_operators()
     assert {"Convolution", "_plus_scalar", "Custom"} < set(names)
     assert mx.operator.get_operator_arguments("Convolution").names[:3] == ["data", "weight", "bias"]
+
+
+class _Counts(mx.operator.CustomOp):
+    """Counts in its state: 1 for a forward, 10 for a backward."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * 2)
+        aux[0][:] = aux[0] + 1
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * 2)
+        aux[0][:] = aux[0] + 10
+
+
+class _CountsProp(mx.operator.CustomOpProp):
+    def list_auxiliary_states(self):
+        return ["state"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0]], [(1,)]
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return _Counts()
+
+
+@pytest.mark.parametrize(
+    ("is_train", "backwards", "expected"), [(True, 1, 22), (True, 2, 42), (False, 1, 22), (True, 0, 2)]
+)
+def test_states_count_each_forward_and_each_backward_once(is_train, backwards, expected):
+    mx.operator.register("counts_of_calls")(_CountsProp)
+    net = mx.sym.MakeLoss(mx.sym.Custom(mx.sym.var("x"), op_type="counts_of_calls", name="op"))
+    exe = net.simple_bind(mx.cpu(), x=(2,))
+    for _ in range(2):
+        exe.forward(is_train=is_train)
+        for _ in range(backwards):
+            exe.backward()
+    assert exe.aux_dict["op_state"].asnumpy().tolist() == [expected]  # as MXNet 1.9.1 counts

@@ -14,6 +14,7 @@ from ..device import Device, as_device
 from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
 from ..graph import Facts
+from ..graph.control_flow import is_stateful
 from ..graph.facts import CUDA_GRAPHS
 from ..graph.same_names import warn_of_shared_names
 from ..ndarray import NDArray, array
@@ -364,6 +365,18 @@ class Executor(ReadyRuns):
         Records would otherwise hold all intermediate results in memory, through the update or a whole validation, for
         calls that hardly any program makes.
         """
+        # Custom operators write their states in forward, which has counted already.
+        states = [
+            state for state in self._arrays.aux.values() if state is not None and is_stateful(self._graph)
+        ]
+        before = [state.tensor.clone() for state in states]
+        replayed = self._replay_drawing(last)
+        for state, value in zip(states, before, strict=True):
+            state.write(value)
+        return replayed
+
+    def _replay_drawing(self, last: Pass) -> Pass:
+        """Run forward once more, with the random numbers of the first time."""
         # Compiled code draws other numbers.
         plan = self._plans.get(last.plan.target.training, compiled=last.plan.compiled is not None)
         if last.random_state is None:
