@@ -213,7 +213,8 @@ def test_checkpoints_resume_where_training_stopped(tmp_path, caplog, devices):
         mod.save_checkpoint(prefix, 7, save_optimizer_states=True)
     files = [f"{prefix}-symbol.json", f"{prefix}-0007.params", f"{prefix}-0007.states"]
     assert sorted(map(str, tmp_path.iterdir())) == sorted(files)
-    assert all(any(path in line for line in caplog.messages) for path in files)
+    # MXNet 1.9.1 logs these two.
+    assert caplog.messages == [f'Saved checkpoint to "{files[1]}"', f'Saved optimizer state to "{files[2]}"']
     step(mod, batch(seed=1))
 
     again = Module.load(prefix, 7, load_optimizer_states=True, label_names=LABELS, context=context)

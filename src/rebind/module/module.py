@@ -356,9 +356,7 @@ class Module(WholeSteps):
         if save_optimizer_states:
             self._need_policy("save_checkpoint(save_optimizer_states=True)")
         if writes := writes_files(self.stores()):
-            path = checkpoint.symbol_path(prefix)
-            self._symbol.save(path, remove_amp_cast=remove_amp_cast)
-            resolve(self.logger).info('Saved symbol to "%s"', path)
+            self._symbol.save(checkpoint.symbol_path(prefix), remove_amp_cast=remove_amp_cast)
             path = checkpoint.params_path(prefix, epoch)
             self.save_params(path)
             resolve(self.logger).info('Saved checkpoint to "%s"', path)
