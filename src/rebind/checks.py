@@ -7,9 +7,17 @@ import sys
 import warnings
 from pathlib import Path
 
-from .errors import ArgumentError, MissingFileError, ParameterError, shown
+from .errors import ArgumentError, MissingFileError, NoPermissionError, ParameterError, shown
 
-__all__ = ["check_folder", "check_instance", "check_numbers", "is_ours", "warn_user"]
+__all__ = [
+    "check_flag",
+    "check_folder",
+    "check_instance",
+    "check_numbers",
+    "check_writable",
+    "is_ours",
+    "warn_user",
+]
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
 
@@ -43,6 +51,21 @@ def check_instance(value: object, who: str) -> None:
         raise ArgumentError(f"{who} must be an instance; got the class {name}. Call it: {name}(...).")
 
 
+def check_flag(who: str, **values: object) -> None:
+    """Raise an error for a flag that is given as text: any text counts as true, ``'False'`` as well.
+
+    >>> check_flag("NDArrayIter", shuffle="False")
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: NDArrayIter: shuffle must be True or False; got the text 'False', which counts ...
+    """
+    for name, value in values.items():
+        if isinstance(value, (str, bytes)):
+            raise ParameterError(
+                f"{who}: {name} must be True or False; got the text {shown(value)}, which counts as true. "
+                f"With argparse: add_argument(..., action='store_true')."
+            )
+
+
 def check_folder(path: str, who: str) -> None:
     """Raise an error when the folder that a file is to be written to does not exist.
 
@@ -51,10 +74,31 @@ def check_folder(path: str, who: str) -> None:
     rebind.errors.MissingFileError: Checkpoint: the folder 'no-such-folder' of 'no-such-folder/net' must exist. ...
     """
     folder = Path(path).parent
+    file = next((each for each in (folder, *folder.parents) if each.is_file()), None)
+    if file is not None:
+        raise MissingFileError(
+            f"{who}: {str(folder)!r} of {str(path)!r} must be a folder; {str(file)!r} is a file. Choose another name."
+        )
     if not folder.is_dir():
         raise MissingFileError(
             f"{who}: the folder {str(folder)!r} of {str(path)!r} must exist. Make it with "
             f"os.makedirs({str(folder)!r}, exist_ok=True)."
+        )
+
+
+def check_writable(path: str, who: str) -> None:
+    """Raise an error when a file cannot be written: its folder does not exist, or nothing may be written there.
+
+    >>> check_writable("no-such-folder/net", "Checkpoint")
+    Traceback (most recent call last):
+    rebind.errors.MissingFileError: Checkpoint: the folder 'no-such-folder' of 'no-such-folder/net' must exist. ...
+    """
+    check_folder(path, who)
+    folder = str(Path(path).parent)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise NoPermissionError(
+            f"{who}: the folder {folder!r} of {str(path)!r} must be writable; this user may not write there. Choose "
+            f"another one, or change its permissions."
         )
 
 

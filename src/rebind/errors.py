@@ -202,6 +202,10 @@ class MissingFileError(MXNetError, FileNotFoundError):
         self.errno = errno.ENOENT
 
 
+class NoPermissionError(MXNetError, PermissionError):
+    """A file is to be written where the user may not write."""
+
+
 class AbsentModuleError(MXNetError, ImportError):
     """A module of MXNet's that rebind does not have is imported."""
 

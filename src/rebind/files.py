@@ -70,7 +70,10 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
     # On Ctrl-C too: nothing is left behind.
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno and error.filename in (None, temporary):
+            # A full disk has no name, and the temporary one is not what the user asked for.
+            error.filename = os.fspath(path)
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise

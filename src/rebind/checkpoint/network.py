@@ -175,6 +175,12 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
 
 def _no_file(path: str, prefix: str) -> MissingFileError:
     """Return the error for a missing file of a checkpoint: it lists the epochs, or near prefixes, that there are."""
+    whole = re.fullmatch(r"(.+?)(-\d{4,}\.params|-symbol\.json)", prefix)
+    if whole is not None:
+        return MissingFileError(
+            f"load_checkpoint: the file {path!r} must exist. prefix is what the names begin with, without the epoch: "
+            f"for {prefix!r} it is {whole[1]!r}."
+        )
     # Four digits at least: late epochs have more.
     pattern = re.compile(re.escape(os.path.basename(prefix)) + r"-(\d{4,})\.params")
     folder = os.path.dirname(prefix) or "."

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from ..checks import warn_user
+from ..checks import check_flag, warn_user
 from ..errors import ArgumentError, FormatError, MissingFileError, ParameterError
 from ..io import DataIter
 from ..io.partition import chosen_part, place_in_job, sample_bounds
@@ -69,6 +69,7 @@ class SampleIter(DataIter):
     ) -> None:
         super().__init__(batch_size)
         self.path_root = None if path_root is None else os.fspath(path_root)
+        check_flag(self._who, shuffle=shuffle)
         self.shuffle = shuffle
         self.cur = 0
         self._open(path_imgrec, path_imgidx, path_imglist, imglist)

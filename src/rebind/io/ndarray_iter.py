@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import torch
 
-from ..checks import warn_user
+from ..checks import check_flag, warn_user
 from ..device import current_device
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
@@ -89,6 +89,7 @@ class NDArrayIter(DataIter):
                 f"got {last_batch_handle!r}, which counts as 'discard', as in MXNet"
             )
             last_batch_handle = "discard"
+        check_flag("NDArrayIter", shuffle=shuffle)
         if batch_size < 1:
             raise ParameterError(f"NDArrayIter: batch_size must be >= 1; got {batch_size}")
         self.data = named_arrays(data, data_name, "data", required=True)

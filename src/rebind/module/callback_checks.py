@@ -9,7 +9,7 @@ from typing import cast
 
 from ..callback import LogValidationMetricsCallback
 from ..callback.hooks import EVALUATION_HOOKS, HOOKS, has_hooks, hooks_of
-from ..checks import check_folder, check_instance, is_of_rebind, warn_user
+from ..checks import check_instance, check_writable, is_of_rebind, warn_user
 from ..errors import ArgumentError, MissingFileError, ParameterError, near_names, shown
 from .settings import Callbacks
 
@@ -135,7 +135,7 @@ def _check_files(callback: object, where: str, alone: bool) -> None:
     if not isinstance(path, str):
         return
     try:
-        check_folder(path, f"fit: {where}")
+        check_writable(path, f"fit: {where}")
     except MissingFileError as error:
         if alone:
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from ..checks import check_folder, is_ours, warn_user
+from ..checks import check_writable, is_ours, warn_user
 from ..distributed import current_job, started_job
 from ..errors import ParameterError, StateError, near_names
 from ..executor import head_gradient_reaches
@@ -42,7 +42,7 @@ def check_settings(settings: FitSettings) -> None:
     check_callbacks(settings.callbacks, has_validation=settings.eval_data is not None)
     if settings.checkpoint is not None:
         if _has_files(settings):
-            check_folder(settings.checkpoint.prefix, "fit: checkpoint")
+            check_writable(settings.checkpoint.prefix, "fit: checkpoint")
     elif settings.begin_epoch >= settings.last_epoch:
         warn_user(
             "fit: nothing is trained: begin_epoch must be below num_epoch, the number of the epoch before which to "

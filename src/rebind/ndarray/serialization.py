@@ -48,6 +48,13 @@ _MAGIC = 0x112
 _VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _MAX_AXES = 32
 
+#: How files begin that have the name of one with arrays, and what they are instead.
+_NO_ARRAYS = {
+    b"<!docty": ": this is a page of the web (HTML), as a failed download leaves it. Get the file itself",
+    b"<html": ": this is a page of the web (HTML), as a failed download leaves it. Get the file itself",
+    b"version": ": this is a pointer of Git LFS, not the file. Get that with 'git lfs pull'",
+}
+
 Piece: TypeAlias = "bytes | memoryview"
 
 
@@ -237,7 +244,9 @@ class _Reader:
 def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
     magic, _, count = reader.numbers("QQQ", "the magic number and the number of arrays")
     if magic != _MAGIC:
-        raise reader.wrong(f"must be the magic number {_MAGIC:#x}", f"{magic:#x}")
+        begin = struct.pack("<Q", magic)
+        hint = next((what for start, what in _NO_ARRAYS.items() if begin.lower().startswith(start)), "")
+        raise reader.wrong(f"must be the magic number {_MAGIC:#x}", f"{magic:#x}{hint}")
     if count * 8 > reader.size:  # an array takes 8 bytes at least
         raise reader.wrong("the number of arrays must fit into the file", count)
     arrays = [_read_array(reader, i) for i in range(count)]
