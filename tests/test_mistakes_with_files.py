@@ -110,3 +110,25 @@ def test_a_file_in_the_place_of_a_prefix(name, tmp_path):
 def test_a_flag_that_is_text(who, make, text):
     with pytest.raises(mx.MXNetError, match=rf"{who}: shuffle must be True or False; got the text"):
         make(text)
+
+
+LARGE = 1 << 22
+
+
+@pytest.mark.parametrize(
+    ("compute", "says"),
+    [
+        (
+            lambda: mx.nd.zeros((LARGE, LARGE)),
+            r"zeros: .*shape \(4194304, 4194304\) and type float32, 70,368,744,177,664 bytes, on cpu\(0\)",
+        ),
+        (lambda: mx.nd.full((LARGE, LARGE), 2), r"full: .*shape \(4194304, 4194304\)"),
+        (
+            lambda: mx.nd.dot(mx.nd.ones((LARGE, 1)), mx.nd.ones((1, LARGE))),
+            r"dot: there must be memory for the results; got lhs \(4194304, 1\), rhs .*70368744177664 bytes",
+        ),
+    ],
+)
+def test_what_memory_was_asked_for(compute, says):
+    with pytest.raises(mx.errors.OutOfMemoryError, match=says):
+        compute()

@@ -173,6 +173,10 @@ class DeviceError(MXNetError):
     """A device cannot be used on this machine, or with this build of PyTorch."""
 
 
+class OutOfMemoryError(MXNetError, MemoryError):
+    """There is not enough memory for an array."""
+
+
 class NonFiniteError(MXNetError, FloatingPointError):
     """A number is NaN or infinite where one must not be, or where a monitor was asked to stop at one."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict
@@ -12,9 +13,10 @@ import torch
 from .. import dtypes
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
-from ..errors import ArgumentError, ParameterError, ShapeError
+from ..errors import ArgumentError, OutOfMemoryError, ParameterError, ShapeError
 from ..mode import mode
 from ..ops import find
+from ..ops.failures import is_of_memory
 from ..ops.frontend import split_parameters
 from ..shapes import as_shape, normalize_axis
 from .base import wrap
@@ -75,7 +77,15 @@ def _filled(
         return out
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
     sizes, device = _shape_and_device(who, shape, ctx)
-    filled = torch.full(sizes, dtypes.number_in(wanted, value), dtype=wanted, device=device.torch)
+    try:
+        filled = torch.full(sizes, dtypes.number_in(wanted, value), dtype=wanted, device=device.torch)
+    except RuntimeError as error:
+        if not is_of_memory(error):
+            raise
+        raise OutOfMemoryError(
+            f"{who}: there must be memory for an array of shape {tuple(sizes)} and type {dtypes.name(wanted)}, "
+            f"{math.prod(sizes) * wanted.itemsize:,} bytes, on {device}; got none"
+        ) from None
     return NDArray(filled, device)
 
 

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..errors import DeviceError, DTypeError, MXNetError, ShapeError
+from ..errors import DeviceError, DTypeError, MXNetError, OutOfMemoryError, ShapeError
 from ..params import Params
 from ..shapes import Shape, merge
 from .spec import Operator
 
-__all__ = ["explain", "misfit"]
+__all__ = ["explain", "is_of_memory", "misfit"]
 
 
 def explain(
@@ -83,6 +83,12 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
     if len({each.device for each in present if each.dim() and not each.is_meta}) > 1:
         places = ", ".join(f"{name} {_named(t.device)}" for name, t in zip(names, present, strict=False))
         return DeviceError(f"arrays must be on one device; got {places}. Copy with as_in_context().")
+    if is_of_memory(error):
+        given = ", ".join(f"{name} {tuple(t.shape)}" for name, t in zip(names, present, strict=False))
+        return OutOfMemoryError(
+            f"there must be memory for the results; got {given or 'no inputs'}, and PyTorch says: "
+            f"{text.splitlines()[0]}"
+        )
     # The rules that the operator declares name the input at fault, where they can.
     shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, present, strict=False)}
     found = misfit(op, shapes, p)
@@ -90,6 +96,17 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
         return found
     listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
     return ShapeError(f"inputs do not fit; got {listed or 'no inputs'}. {text.splitlines()[0]}")
+
+
+def is_of_memory(error: Exception) -> bool:
+    """Return whether an error of PyTorch's says that memory is used up.
+
+    >>> is_of_memory(
+    ...     RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes.")
+    ... )
+    True
+    """
+    return isinstance(error, torch.OutOfMemoryError) or "you tried to allocate" in str(error)
 
 
 def _named(device: torch.device) -> str:
