@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -424,3 +425,61 @@ def test_states_count_each_forward_and_each_backward_once(is_train, backwards, e
         for _ in range(backwards):
             exe.backward()
     assert exe.aux_dict["op_state"].asnumpy().tolist() == [expected]  # as MXNet 1.9.1 counts
+
+
+@pytest.mark.parametrize("inputs", [[], ["a"]], ids=["no inputs", "an input"])
+def test_only_a_run_creates_the_operator_and_names_its_device(inputs: list[str]) -> None:
+    """MXNet 1.9.1 gives it `cpu(0)`, shapes and types, once for an executor, and never while it infers."""
+    calls: list[tuple[Any, ...]] = []
+
+    class Ones(mx.operator.CustomOp):
+        def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+            calls.append(("forward", is_train))
+            self.assign(out_data[0], req[0], mx.nd.ones(out_data[0].shape))
+
+    @mx.operator.register(f"ones_of_{len(inputs)}")
+    class OnesProp(mx.operator.CustomOpProp):
+        def list_arguments(self) -> list[str]:
+            return inputs
+
+        def infer_shape(self, in_shape: Any) -> Any:
+            return in_shape, [in_shape[0] if in_shape else (2, 3)], []
+
+        def infer_type(self, in_type: Any) -> Any:
+            return in_type, [np.float32], []
+
+        def create_operator(self, ctx: Any, shapes: Any, dtypes: Any) -> Any:
+            calls.append((ctx, shapes, dtypes))
+            return Ones()
+
+    given = {name: mx.sym.var(name) for name in inputs}
+    shapes = dict.fromkeys(inputs, (2, 3))
+    network = mx.sym.Custom(op_type=f"ones_of_{len(inputs)}", **given)
+    assert network.infer_shape(**shapes)[1] == [(2, 3)]
+    network.infer_type_partial()
+    exe = network.simple_bind(mx.cpu(), **shapes)
+    assert calls == []
+    for is_train in (False, True):
+        assert exe.forward(is_train=is_train)[0].asnumpy().tolist() == [[1] * 3] * 2
+    created = (mx.cpu(0), [[2, 3]] * len(inputs), [0] * len(inputs))
+    assert calls == [created, ("forward", False), ("forward", True)]
+
+
+@pytest.mark.parametrize("defined", ["nothing", "backward"])
+def test_an_operator_without_forward_is_an_error(defined: str) -> None:
+    """MXNet's outputs hold whatever was in memory."""
+    made = type("Half", (mx.operator.CustomOp,), {defined: lambda self, *given: None})
+
+    @mx.operator.register("without_forward")
+    class HalfProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx: Any, shapes: Any, dtypes: Any) -> Any:
+            return made()
+
+    exe = mx.sym.Custom(mx.sym.var("data"), op_type="without_forward", name="half").simple_bind(
+        mx.cpu(), data=(2,)
+    )
+    says = (
+        r"Custom 'half': operator 'without_forward': Half must define forward\(self, is_train, req, in_data"
+    )
+    with pytest.raises(mx.MXNetError, match=says):
+        exe.forward()

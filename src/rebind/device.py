@@ -254,6 +254,19 @@ def as_device(value: object, who: str) -> Device:
     raise ArgumentError(f"{who}: must be a Device such as mx.cpu() or mx.gpu(0); got {value!r}")
 
 
+def as_devices(value: object, who: str) -> list[Device]:
+    """Return the devices of an argument that is one or a list of them; the default if it is None.
+
+    >>> as_devices(gpu(1), "bind: ctx"), as_devices(["cpu", cpu(1)], "bind: ctx")
+    ([gpu(1)], [cpu(0), cpu(1)])
+    """
+    if value is None or isinstance(value, (Device, str)):
+        return [as_device(value, who)]
+    if not isinstance(value, (list, tuple)) or not value or None in value:
+        raise ArgumentError(f"{who} must be a Device or a list of them; got {value!r}")
+    return [as_device(each, who) for each in value]
+
+
 def parse_device(text: str) -> Device:
     """Return the device of a string such as ``cpu(0)`` or ``gpu(1)``, as in symbols.
 

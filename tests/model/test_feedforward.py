@@ -227,7 +227,7 @@ def test_what_fit_refuses(arguments, keywords, error, says):
     ("arguments", "error", "says"),
     [
         ({"symbol": lambda key: NET}, TypeError, "symbol must be a Symbol.*BucketingModule"),
-        ({"symbol": NET, "ctx": "cpu"}, TypeError, "ctx must be a Device or a list of them; got 'cpu'"),
+        ({"symbol": NET, "ctx": 0}, TypeError, "ctx must be a Device or a list of them; got 0"),
         ({"symbol": NET, "epoch_size": 0}, ValueError, "epoch_size must be >= 1; got 0"),
         ({"symbol": NET, "numpy_batch_size": 0}, ValueError, "numpy_batch_size must be >= 1; got 0"),
     ],

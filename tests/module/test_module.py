@@ -33,7 +33,8 @@ from .linear_network import LABELS, NET, batch, given, module, step, weight
             ValueError,
             "work_load_list must have a number for each",
         ),
-        (dict(context="cpu"), TypeError, "context must be a Device or a list of them; got 'cpu'"),
+        (dict(context=0), TypeError, "context must be a Device or a list of them; got 0"),
+        (dict(context=[]), TypeError, "context must be a Device or a list of them; got []"),
     ],
 )
 def test_bad_arguments(kwargs, error, says):

@@ -168,11 +168,6 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
         NameLookupError,
         "Module: data_names: the symbol has no argument 'data'. Inputs and labels: 'left', 'right', 'softmax_label'.",
     ),
-    "a text for data_names": (
-        lambda mod: mx.mod.Module(network(), data_names="data"),
-        ArgumentError,
-        "Module: data_names must be a list of names; got the text 'data'. Give ['data'].",
-    ),
     "a class as a member in FeedForward": (
         lambda mod: feed_forward(callbacks=[mx.callback.Speedometer]),
         ArgumentError,

@@ -18,7 +18,7 @@ from ..graph.control_flow import is_stateful
 from ..graph.facts import CUDA_GRAPHS
 from ..graph.same_names import warn_of_shared_names
 from ..ndarray import NDArray, array
-from ..shapes import Shape
+from ..shapes import Shape, as_shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .backward import Backward, Pass, Record
 from .bound import BoundArrays
@@ -430,7 +430,7 @@ class Executor(ReadyRuns):
         >>> exe.reshape(x=(2,)).outputs[0].shape
         (2,)
         """
-        wanted = {name: tuple(shape) for name, shape in kwargs.items()}
+        wanted = {name: as_shape(shape, f"Executor.reshape: {name}") for name, shape in kwargs.items()}
         facts = self._arrays.infer() if self._handles is None else self._plans.facts
         arrays, facts = reshaped(self._arrays, facts, wanted, partial_shaping, allow_up_sizing)
         new = Executor._on(self._symbol, arrays, self._plans.groups, facts)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from .. import checkpoint
 from ..checks import warn_user
-from ..device import Device, current_device
+from ..device import Device, as_devices
 from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
 from ..initializer import InitDesc, Uniform
 from ..initializer.base import Filler, as_initializer
@@ -316,12 +316,7 @@ class NetworkModel:
 
 
 def _devices(ctx: Device | Sequence[Device] | None) -> list[Device]:
-    if ctx is None:
-        return [current_device()]
-    devices = [ctx] if isinstance(ctx, Device) else list(ctx)
-    if not devices or any(not isinstance(device, Device) for device in devices):
-        raise ArgumentError(f"FeedForward: ctx must be a Device or a list of them; got {ctx!r}")
-    return devices
+    return as_devices(ctx, "FeedForward: ctx")
 
 
 def _at_least_one(name: str, value: Number) -> Number:

@@ -19,11 +19,11 @@ from ..ndarray import NDArray
 from ..protocols import Batch, Logger
 from ..symbol import Symbol
 from .batches import AnyBatch
-from .descs import Shapes, check_names, read_descs
+from .descs import Shapes, as_names, check_names, read_descs
 from .inputs import Inputs
 from .inspection import Inspection
 from .loss_scaling import LossScaling
-from .mistakes import check_shared, fitting_weights, warn_bound, warn_no_labels
+from .mistakes import check_shared, fitting_weights, not_a_symbol, warn_bound, warn_no_labels
 from .parameters import Parameters
 from .settings import Binding, RowIds, read_devices
 from .steps import Arrays, HeadGrads, Labels
@@ -60,14 +60,17 @@ class BoundModule(Inspection):
         recompute: bool | None = None,
     ) -> None:
         super().__init__(logger)
+        if not isinstance(symbol, Symbol):
+            raise not_a_symbol(symbol)
+        fixed_param_names = as_names(fixed_param_names)
         self._symbol = run_as(symbol, backend, recompute)
         devices, self._work_load_list = read_devices(context, work_load_list)
         self._group2ctxs = group2ctxs
         self._compression_params = compression_params
         self._inputs = inputs = Inputs(symbol, data_names, label_names, state_names)
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
-        check_names(fixed_param_names or (), (*arguments, *states), "Module: fixed_param_names", must=True)
-        self._parameters = Parameters(inputs.other_arguments, states, devices, fixed_param_names or ())
+        check_names(fixed_param_names, (*arguments, *states), "Module: fixed_param_names", must=True)
+        self._parameters = Parameters(inputs.other_arguments, states, devices, fixed_param_names)
         self._output_names = symbol.list_outputs()
 
         self._group = None
@@ -109,7 +112,6 @@ class BoundModule(Inspection):
         force_rebind: bool = False,
         shared_module: BoundModule | None = None,
         grad_req: GradReqs = "write",
-        **_: object,
     ) -> None:
         """Fix the shapes and allocate memory. Existing parameters, and an existing optimizer, stay.
 

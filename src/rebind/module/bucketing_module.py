@@ -132,7 +132,6 @@ class BucketingModule(CurrentBucket):
         force_rebind: bool = False,
         shared_module: BucketingModule | Module | None = None,
         grad_req: GradReqs = "write",
-        **_: object,
     ) -> None:
         """Bind the default bucket; the others are bound when their first batches arrive.
 

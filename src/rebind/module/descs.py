@@ -11,7 +11,7 @@ from ..io import DataDesc
 from ..protocols import ShapeSpec
 from ..shapes import HasShape
 
-__all__ = ["Shapes", "check_names", "described", "have_shapes", "read_descs"]
+__all__ = ["Shapes", "as_names", "check_names", "described", "have_shapes", "read_descs"]
 
 #: What `bind` takes: `DataDesc` records, or pairs of name and shape.
 Shapes: TypeAlias = Sequence[DataDesc | ShapeSpec]
@@ -34,6 +34,17 @@ def read_descs(shapes: Shapes | None, who: str) -> list[DataDesc]:
                 f"bind: {who} must hold DataDesc records or pairs (name, shape); got {item!r}"
             )
     return descs
+
+
+def as_names(names: Sequence[str] | str | None) -> Sequence[str]:
+    """Return a list of names; one name is a list of it.
+
+    >>> as_names("data"), as_names(("a", "b")), as_names(None)
+    (['data'], ('a', 'b'), ())
+    """
+    if names is None:
+        return ()
+    return [names] if isinstance(names, str) else names
 
 
 def check_names(names: Iterable[str], known: Iterable[str], kind: str, *, must: bool) -> None:

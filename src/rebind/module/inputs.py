@@ -8,14 +8,14 @@ from typing import cast
 import numpy as np
 
 from ..checks import warn_user
-from ..errors import ArgumentError, ParameterError, ShapeError
+from ..errors import ParameterError, ShapeError
 from ..executor import DataParallelExecutorGroup, SharedArgumentError
 from ..io import DataDesc
 from ..ndarray import NDArray
 from ..protocols import Batch
 from ..symbol import Symbol
 from .batches import AnyBatch, is_sliced, labels_of, whole
-from .descs import check_names, described, have_shapes
+from .descs import as_names, check_names, described, have_shapes
 from .mistakes import check_arrays, data_error, no_batch
 from .settings import Binding
 
@@ -55,9 +55,9 @@ class Inputs:
         label_names: Sequence[str] | None,
         state_names: Sequence[str] | None,
     ) -> None:
-        self.data_names = _names(data_names, "data_names")
-        self.label_names = _names(label_names, "label_names")
-        self.state_names = _names(state_names, "state_names")
+        self.data_names = list(as_names(data_names))
+        self.label_names = list(as_names(label_names))
+        self.state_names = list(as_names(state_names))
         self._arguments = symbol.list_arguments()
         check_names(self.data_names, self._arguments, "Module: data_names", must=True)
         check_names(self.label_names, self._arguments, "Module: label_names", must=False)
@@ -199,15 +199,6 @@ class Inputs:
             group.reshape(data, labels)
         except SharedArgumentError as error:
             raise data_error(error, [] if binding is None else binding.data, data) from None
-
-
-def _names(names: Sequence[str] | None, what: str) -> list[str]:
-    """Return names as a list; a single one in quotes would be read as one name for each letter."""
-    if isinstance(names, str) and names:
-        raise ArgumentError(
-            f"Module: {what} must be a list of names; got the text {names!r}. Give [{names!r}]."
-        )
-    return list(names or ())
 
 
 def _labels(binding: Binding | None) -> Sequence[DataDesc]:

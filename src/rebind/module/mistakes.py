@@ -26,7 +26,7 @@ from .settings import Binding, InitialValues
 
 __all__ = [
     "check_arrays", "check_shared", "data_error", "described_values", "explained_labels", "fitting_weights",
-    "no_batch", "unknown_argument", "warn_bound", "warn_no_labels", "warn_without_gradients",
+    "no_batch", "not_a_symbol", "unknown_argument", "warn_bound", "warn_no_labels", "warn_without_gradients",
 ]  # fmt: skip
 
 
@@ -56,6 +56,26 @@ def unknown_argument(name: str, function: Callable[..., object]) -> UnknownArgum
     known = [each for each in inspect.signature(function).parameters if each not in ("self", "unknown")]
     hint = "; did you mean 'num_epoch'?" if name in _EPOCHS else near_names(name, known)
     return UnknownArgumentError(f"fit: no argument {name!r}{hint}")
+
+
+def not_a_symbol(given: object) -> ArgumentError:
+    """Return the error for a module of something that is no symbol.
+
+    >>> print(not_a_symbol("resnet-8"))
+    Module: symbol must be a Symbol; got 'resnet-8'. For the network in a file: mx.sym.load('resnet-8-symbol.json'),...
+    >>> print(not_a_symbol([1]))
+    Module: symbol must be a Symbol; got list. Several outputs are one symbol: mx.sym.Group([a, b]).
+    """
+    if isinstance(given, str):
+        more = (
+            f" For the network in a file: mx.sym.load('{given}-symbol.json'), or Module.load(prefix, epoch) with "
+            "its parameters."
+        )
+        return ArgumentError(f"Module: symbol must be a Symbol; got {given!r}.{more}")
+    more = (
+        " Several outputs are one symbol: mx.sym.Group([a, b])." if isinstance(given, (list, tuple)) else ""
+    )
+    return ArgumentError(f"Module: symbol must be a Symbol; got {type(given).__name__}.{more}".rstrip())
 
 
 def no_batch(given: object) -> ArgumentError:

@@ -115,7 +115,6 @@ class PythonModule(BaseModule):
         force_rebind: bool = False,
         shared_module: BaseModule | None = None,
         grad_req: GradReqs = "write",
-        **_: object,
     ) -> None:
         """Take the shapes. It holds no memory, so a second call works like the first.
 

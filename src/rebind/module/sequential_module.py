@@ -178,7 +178,6 @@ class SequentialModule(JointParts):
         force_rebind: bool = False,
         shared_module: BaseModule | None = None,
         grad_req: GradReqs = "write",
-        **_: object,
     ) -> None:
         """Bind all modules, each to the shapes of the outputs of the one before.
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from ..callback.hooks import Hook, hooks_of
 from ..checkpoint import Checkpoint
 from ..checks import check_instance, check_numbers
-from ..device import Device, current_device
+from ..device import Device, as_devices
 from ..errors import ArgumentError, ParameterError, shown
 from ..executor import GradReqs
 from ..initializer import Initializer
@@ -60,11 +60,7 @@ def read_devices(
     >>> read_devices([mx.cpu(0), mx.cpu(1)], None)
     ([cpu(0), cpu(1)], [1.0, 1.0])
     """
-    devices = (
-        [current_device()] if context is None else [context] if isinstance(context, Device) else list(context)
-    )
-    if not devices or any(not isinstance(device, Device) for device in devices):
-        raise ArgumentError(f"Module: context must be a Device or a list of them; got {context!r}")
+    devices = as_devices(context, "Module: context")
     work_loads = [1.0] * len(devices) if work_load_list is None else list(work_load_list)
     if len(work_loads) != len(devices):
         raise ParameterError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from .sending import sent
 from .storage import DenseStorage, Storage, storage_kind
 
 if TYPE_CHECKING:
-    from typing_extensions import CapsuleType, Unpack
+    from typing_extensions import CapsuleType
 
 __all__ = [
     "arange", "concatenate", "empty", "eye", "from_dlpack", "from_numpy", "from_torch", "full", "histogram", "imdecode",
@@ -46,12 +46,6 @@ class SupportsDLPack(Protocol):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the kind and the number of the device."""
-
-
-class Out(TypedDict, total=False):
-    """The keyword ``out`` of old calls: the array to fill instead of a new one."""
-
-    out: NDArray | None
 
 
 def _shape_and_device(who: str, shape: Sizes, ctx: Device | None) -> tuple[tuple[int, ...], Device]:
@@ -94,7 +88,7 @@ def zeros(
     ctx: Device | None = None,
     dtype: DTypeLike | None = None,
     stype: str | None = None,
-    **kwargs: Unpack[Out],
+    out: NDArray | None = None,
 ) -> NDArray:
     """Return an array of zeros; float32 by default, and dense unless `stype` names another storage type.
 
@@ -102,23 +96,26 @@ def zeros(
     0.0
     """
     kind: type[Storage] = DenseStorage if stype is None else storage_kind(stype, "nd.zeros: stype")
-    if kind is DenseStorage or kwargs.get("out") is not None:
+    if kind is DenseStorage or out is not None:
         # `out` says by its own storage what it is.
-        return _filled("nd.zeros", shape, ctx, dtype, 0, kwargs.get("out"))
+        return _filled("nd.zeros", shape, ctx, dtype, 0, out)
     sizes, device = _shape_and_device("nd.zeros", shape, ctx)
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
     return wrap(kind.zeros(sizes, wanted, device.torch), device)
 
 
 def ones(
-    shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, **kwargs: Unpack[Out]
+    shape: Sizes,
+    ctx: Device | None = None,
+    dtype: DTypeLike | None = None,
+    out: NDArray | None = None,
 ) -> NDArray:
     """Return an array of ones; float32 by default.
 
     >>> ones((2,), dtype="int32").asnumpy()
     array([1, 1], dtype=int32)
     """
-    return _filled("nd.ones", shape, ctx, dtype, 1, kwargs.get("out"))
+    return _filled("nd.ones", shape, ctx, dtype, 1, out)
 
 
 def full(

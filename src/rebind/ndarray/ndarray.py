@@ -119,13 +119,15 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
         """Whether its storage copies and converts it, not an operator: it is not dense, and no gradient has to pass."""
         return self.storage.tensor is None and not (mode.recording and self.is_recorded)
 
-    def copyto(self, other: NDArray | Device) -> NDArray:
+    def copyto(self, other: NDArray | Device | str) -> NDArray:
         """Copy into `other`, converting to its type and storage, or onto a device; return the array written.
 
         >>> import rebind as mx
         >>> mx.nd.ones((2,)).copyto(mx.nd.zeros((2,), dtype="int32")).asnumpy()
         array([1, 1], dtype=int32)
         """
+        if isinstance(other, str):
+            other = as_device(other, "NDArray.copyto: other")
         if isinstance(other, Device):
             # From storage to storage where nothing is recorded, else as torch's operation.
             if self._is_for_storage():

@@ -213,7 +213,7 @@ class Selections(ArrayBase):
             return result
         return self.alias(self.tensor.reshape(target))
 
-    def flatten(self, inplace: bool = False, **keywords: Any) -> Self:
+    def flatten(self, inplace: bool = False) -> Self:
         """Return the array as rows, with all axes but the first one joined; with `inplace` they share memory.
 
         >>> import rebind as mx
@@ -224,7 +224,7 @@ class Selections(ArrayBase):
         """
         if inplace:
             return self.reshape((self.shape[0], shapes.size(self.shape[1:])))
-        return call(find("Flatten"), (self,), keywords, "flatten")
+        return call(find("Flatten"), (self,), {}, "flatten")
 
     def expand_dims(self, axis: int, inplace: bool = False, **keywords: Any) -> Self:
         """Return the array with a further axis of size 1 at `axis`; with `inplace` they share memory.

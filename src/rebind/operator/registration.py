@@ -57,7 +57,7 @@ def _operator(prop_class: Callable[..., CustomOpProp], given: Mapping[str, objec
             tuple(Input(entry, auxiliary=entry in states) for entry in (*arguments, *states)),
             # What the user's class takes is its own to say: any value, as text.
             {key: Parameter(key, "", "a value", format_value) for key in given},
-            frozenset({"training"}),
+            frozenset({"training", "device"}),
         ),
         Kernels(
             once(described),

@@ -141,22 +141,20 @@ class Binding(Inspection):
         """
         device = as_device(ctx, "Symbol.simple_bind: ctx")
         stypes = _storage_types(stype_dict or {})
-        shapes = self._of_inputs(kwargs)
+        shapes = self._of_inputs(kwargs, "simple_bind")
         types = named_values(self, "simple_bind", (), type_dict or {})
         sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(shapes))
         chosen = run_as(self, backend, recompute)
         return simple_bind(chosen, device, shapes, types, grad_req, group2ctx, sharing, stypes)
 
-    def _of_inputs(self, given: Mapping[str, T]) -> dict[str, T]:
-        """Return what is given for variables; other names are ignored, as in MXNet, with a warning near a variable's.
+    def _of_inputs(self, given: Mapping[str, T], who: str) -> dict[str, T]:
+        """Return what is given for variables; other names are ignored, as in MXNet, with a warning.
 
         Programs hand on what a module's `bind` takes (``force_rebind=True``), and the labels of other networks.
         """
         known = {node.name for node in self._graph.variables}
-        for name in given.keys() - known:
-            near = near_names(name, known)
-            if near != ".":
-                warn_user(f"Symbol.simple_bind: no argument {name!r}{near} It is ignored.")
+        for name in [name for name in given if name not in known]:
+            warn_user(f"Symbol.{who}: no argument {name!r}{near_names(name, known)} It is ignored.")
         return {name: value for name, value in given.items() if name in known}
 
     def _bind(
@@ -183,7 +181,8 @@ class Binding(Inspection):
         >>> (a + b).eval(a=mx.nd.ones((2,)), b=mx.nd.ones((2,)))[0].asnumpy()
         array([2., 2.], dtype=float32)
         """
-        return self.bind(as_device(ctx, "Symbol.eval: ctx"), kwargs, grad_req="null").forward()
+        arrays = self._of_inputs(kwargs, "eval")
+        return self.bind(as_device(ctx, "Symbol.eval: ctx"), arrays, grad_req="null").forward()
 
     def get_backend_symbol(self, backend: str) -> Self:
         """Return the symbol after the passes of a backend, as `optimize_for` without arrays.

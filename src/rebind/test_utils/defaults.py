@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from .. import dtypes
-from ..device import Device, current_context
+from ..device import Device, as_device, current_context
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from ..ndarray import NDArray
@@ -68,9 +68,9 @@ def set_default_context(ctx: Device) -> None:
     ...     current_context()
     cpu(2)
     """
-    if not isinstance(ctx, Device):
-        raise ArgumentError(f"set_default_context: ctx must be a Device such as mx.cpu(); got {ctx!r}")
-    Device.default_ctx = ctx
+    if ctx is None:
+        raise ArgumentError("set_default_context: ctx must be a Device such as mx.cpu(); got None")
+    Device.default_ctx = as_device(ctx, "set_default_context: ctx")
 
 
 def default_dtype() -> type[np.float32]:

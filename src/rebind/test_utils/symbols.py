@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ..checks import warn_user
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
-from ..errors import ParameterError
+from ..errors import ParameterError, near_names
 from ..executor import Executor, GradReqs
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
@@ -59,6 +60,8 @@ def simple_forward(
     array([2., 4.], dtype=float32)
     """
     device = as_device(ctx, "simple_forward: ctx")
+    for name in inputs.keys() - {*sym.list_inputs()}:
+        warn_user(f"simple_forward: no argument {name!r}{near_names(name, sym.list_inputs())} It is ignored.")
     executor = sym.bind(
         device, {name: array(value, device) for name, value in inputs.items()}, grad_req="null"
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from ...device import Device
+from ...device import Device, as_device
 from ...errors import ArgumentError, ParameterError
 from ...graph import Entry, Graph, infer_shapes
 from ...protocols import InputDesc
@@ -253,6 +253,6 @@ def _spread(name: str, given: Device | list[Device] | tuple[Device, ...], device
 
 def _checked(groups: Mapping[str, Device]) -> dict[str, Device]:
     for name, device in groups.items():
-        if not isinstance(device, Device):
-            raise ArgumentError(f"group2ctxs: {name!r} must have a Device; got {device!r}")
-    return dict(groups)
+        if device is None:
+            raise ArgumentError(f"group2ctxs: {name!r} must have a Device; got None")
+    return {name: as_device(device, f"group2ctxs: {name!r}") for name, device in groups.items()}
