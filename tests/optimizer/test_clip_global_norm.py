@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import rebind as mx
 from rebind.errors import ParameterError
 from rebind.ndarray import array
 from rebind.optimizer import SGD, Optimizer, Updater, create
@@ -89,3 +90,20 @@ def test_an_old_optimizer_gets_clipped_gradients():
 def test_a_limit_is_positive(bad):
     with pytest.raises(ParameterError, match=f"SGD: clip_global_norm must be > 0, or None.*; got {bad}"):
         create("sgd", clip_global_norm=bad)
+
+
+def test_an_optimizer_with_methods_of_its_own_is_clipped_over_all_keys_of_a_store():
+    class Own(mx.optimizer.SGD):
+        def _get_lrs(self, indices):
+            return super()._get_lrs(indices)
+
+    found = []
+    for kind in (mx.optimizer.SGD, Own):
+        store = mx.kv.create("local")
+        store.set_optimizer(kind(learning_rate=1.0, clip_global_norm=2.5))
+        store.init(["a", "b"], [mx.nd.zeros((1,)), mx.nd.zeros((1,))])
+        store.push(["a", "b"], [mx.nd.array([3.0]), mx.nd.array([4.0])])
+        outs = [mx.nd.zeros((1,)), mx.nd.zeros((1,))]
+        store.pull(["a", "b"], out=outs)
+        found.append([each.item() for each in outs])
+    assert found[0] == found[1] == [-1.5, -2.0]

@@ -103,9 +103,11 @@ class KVStore(KVStoreBase):
         if self._updater is None:
             for target, total in zip(stored, totals, strict=True):
                 total.copyto(target)
-        elif isinstance(self._updater, Updater) and self._updater.is_ours:  # updates all weights together
+        elif isinstance(self._updater, Updater) and self._updater.takes_all:  # updates all weights together
             self._updater(keys, totals, stored)
         else:
+            if isinstance(self._updater, Updater):  # the norm is one over all gradients of a push
+                totals = self._updater.optimizer.clip_arrays_together(totals)
             for k, total, target in zip(keys, totals, stored, strict=True):
                 self._updater(k, total, target)
 

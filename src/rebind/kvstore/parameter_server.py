@@ -202,7 +202,7 @@ class ParameterServer:
         if isinstance(self._updater, Updater):
             # That of the worker's optimizer, which may be another for a single push, as with scaled losses.
             self._updater.optimizer.rescale_grad = cast(float, request.header["rescale"])
-        if isinstance(self._updater, Updater) and self._updater.is_ours:
+        if isinstance(self._updater, Updater) and self._updater.takes_all:
             self._updater(keys, gradients, values)
         else:
             for each in zip(keys, gradients, values, strict=True):

@@ -321,9 +321,14 @@ class Optimizer(Algorithm[State]):
         return "update" in found and not {"update_multi_precision", "_update_impl"} & set(found)
 
     @property
+    def takes_all(self) -> bool:
+        """Whether one call takes all weights that are updated, in lists."""
+        return self.is_ours
+
+    @property
     def takes_lists(self) -> bool:
         """Whether updates take lists; those of an old subclass need not."""
-        if self.is_ours:
+        if self.takes_all:
             return True
         # An `update` that MXNet never calls expects no lists.
         return self.aggregate_num > 0 and not (

@@ -80,6 +80,16 @@ class Updater:
         """
         return type(self).__call__ is Updater.__call__ and self.optimizer.is_ours
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether one call may have all weights; otherwise a store calls it for each key, as in MXNet.
+
+        >>> from rebind.optimizer import create
+        >>> Updater(create("sgd")).takes_all
+        True
+        """
+        return type(self).__call__ is Updater.__call__ and self.optimizer.takes_all
+
     def __call__(
         self,
         index: Hashable | Sequence[Hashable],
@@ -110,7 +120,7 @@ class Updater:
             return
         self.optimizer._set_current_context(weights[0].context.device_id)
         with threads_for(number_of_elements(weights)):
-            if not self.optimizer.is_ours:
+            if not self.optimizer.takes_all:
                 self._update_in_turn(indices, grads, weights)
                 return
             self.optimizer.update_multi_precision(
@@ -137,7 +147,7 @@ class Updater:
         for k, weight in enumerate(weights):
             types.setdefault(weight.tensor.dtype, []).append(k)
         for members in types.values():
-            size = min(optimizer.aggregate_num or len(members), len(members))
+            size = min(optimizer.aggregate_num, len(members))
             for first in range(0, len(members), size):
                 some = members[first : first + size]
                 optimizer.update_multi_precision(

@@ -103,8 +103,8 @@ class _SVRGOptimizer(opt.Optimizer):
         return f"_SVRGOptimizer({self.default_opt!r})"
 
     @property
-    def takes_lists(self) -> bool:
-        """Whether updates take lists; here always."""
+    def takes_all(self) -> bool:
+        """Whether one call takes all weights; here always."""
         return True
 
     def create_state(self, index: Hashable, weight: NDArray) -> StoredState:
