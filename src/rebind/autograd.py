@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from .absent import old_names
-from .errors import ArgumentError, ShapeError, StateError
+from .checks import FLAG, check_kind
+from .errors import ArgumentError, ShapeError, StateError, shown
 from .graph import Application, Entry, Node, Variable, depth_first
 from .mode import mode
 from .ndarray import NDArray
@@ -69,6 +70,7 @@ def set_recording(is_record: bool) -> bool:
     >>> before, set_recording(before)
     (False, True)
     """
+    check_kind("autograd.set_recording", FLAG, is_record=is_record)
     before, mode.recording = mode.recording, bool(is_record)
     return before
 
@@ -80,6 +82,7 @@ def set_training(train_mode: bool) -> bool:
     >>> before, set_training(before)
     (False, True)
     """
+    check_kind("autograd.set_training", FLAG, train_mode=train_mode)
     before, mode.training = mode.training, bool(train_mode)
     return before
 
@@ -167,7 +170,8 @@ def mark_variables(
     >>> gradient.item()
     6.0
     """
-    variables, gradients = _as_list(variables), _as_list(gradients)
+    who = "autograd.mark_variables"
+    variables, gradients = _as_list(variables, who, "variables"), _as_list(gradients, who, "gradients")
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(variables) == len(gradients) == len(requests):
         raise ArgumentError(
@@ -175,6 +179,10 @@ def mark_variables(
             f"{len(gradients)} and {len(requests)}"
         )
     for variable, gradient, request in zip(variables, gradients, requests, strict=True):
+        if gradient.shape != variable.shape:
+            raise ShapeError(
+                f"{who}: a gradient must have its variable's shape, {variable.shape}; got {gradient.shape}"
+            )
         variable.mark(gradient, request)
 
 
@@ -209,7 +217,7 @@ def backward(
     52.0
     """
     given = [head_grads] if isinstance(head_grads, NDArray) else head_grads
-    run_backward(_as_list(heads), given, retain_graph)
+    run_backward(_as_list(heads, "autograd.backward", "heads"), given, retain_graph)
 
 
 def grad(
@@ -234,7 +242,8 @@ def grad(
     >>> x.grad.item()
     12.0
     """
-    heads, variables = _as_list(heads), _as_list(variables)
+    heads = _as_list(heads, "autograd.grad", "heads")
+    variables = _as_list(variables, "autograd.grad", "variables")
     if head_grads is None:
         head_grads = [None] * len(heads)
     elif isinstance(head_grads, NDArray):
@@ -277,8 +286,12 @@ def grad(
     return arrays
 
 
-def _as_list(arrays: Arrays) -> Sequence[NDArray]:
-    return [arrays] if isinstance(arrays, NDArray) else list(arrays)
+def _as_list(arrays: Arrays, who: str, name: str) -> Sequence[NDArray]:
+    if isinstance(arrays, NDArray):
+        return [arrays]
+    if not isinstance(arrays, (list, tuple)) or not all([isinstance(each, NDArray) for each in arrays]):
+        raise ArgumentError(f"{who}: {name} must be an NDArray or a list of them; got {shown(arrays)}")
+    return arrays
 
 
 def get_symbol(x: NDArray) -> Symbol:

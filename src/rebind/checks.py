@@ -2,24 +2,120 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from .errors import ArgumentError, MissingFileError, NoPermissionError, ParameterError, shown
+from .errors import ArgumentError, MissingFileError, MXNetError, NoPermissionError, ParameterError, shown
 
 __all__ = [
-    "check_flag",
-    "check_folder",
-    "check_instance",
-    "check_numbers",
-    "check_writable",
-    "is_ours",
-    "warn_user",
-]
+    "BYTES", "COUNT", "DICT", "FLAG", "FUNCTION", "INT", "LIST", "NUMBER", "PAIRS", "PATH", "PROBABILITY", "TEXT",
+    "WHOLE", "Kind", "an", "check_folder", "check_instance", "check_kind", "check_numbers", "check_writable", "is_ours",
+    "or_none", "warn_user",
+]  # fmt: skip
 
 _PACKAGE = str(Path(__file__).parent) + os.sep
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an argument must be: in words, and as a test."""
+
+    text: str
+    allows: Callable[[Any], bool]
+    error: type[MXNetError] = ArgumentError
+
+
+def check_kind(who: str, kind: Kind, **values: object) -> None:
+    """Raise an error for a value that is not of the kind that is meant.
+
+    For calls that are made once or now and then. What has its own rule of reading, such as a shape or a type, is
+    checked where it is read.
+
+    >>> check_kind("Monitor", FUNCTION, stat_func=abs)
+    >>> check_kind("Monitor", FUNCTION, stat_func=3)
+    Traceback (most recent call last):
+    rebind.errors.ArgumentError: Monitor: stat_func must be a function; got 3
+    """
+    for name, value in values.items():
+        if not kind.allows(value):
+            made = f" Call it: {value.__name__}(...)." if isinstance(value, type) else ""
+            stop = "." if made else ""
+            raise kind.error(f"{who}: {name} must be {kind.text}; got {_described(value)}{stop}{made}")
+
+
+def _described(value: object) -> str:
+    """Return the `repr` of a value; an array is known by its shape, text is called so."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if shape := getattr(value, "shape", None):
+        return f"{type(value).__name__} of shape {shape}"
+    return f"the text {shown(value)}" if isinstance(value, (str, bytes)) else shown(value)
+
+
+def an(*types: type) -> Kind:
+    """Return the kind of the instances of some classes.
+
+    >>> check_kind("Monitor.install", an(dict), exe=3)
+    Traceback (most recent call last):
+    rebind.errors.ArgumentError: Monitor.install: exe must be an instance of dict; got 3
+    """
+    names = " or ".join(each.__name__ for each in types)
+    return Kind(f"an instance of {names}", lambda value: isinstance(value, types))
+
+
+def or_none(kind: Kind) -> Kind:
+    """Return a kind that allows None too.
+
+    >>> check_kind("Module", or_none(FUNCTION), grad_func=None)
+    """
+    return Kind(f"{kind.text} or None", lambda value: value is None or kind.allows(value), kind.error)
+
+
+def _is_int(value: object) -> bool:
+    try:
+        operator.index(value)  # type: ignore[arg-type]  # what is no int raises
+    except TypeError:
+        return False
+    return True
+
+
+def _is_pairs(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value)
+    return isinstance(value, Iterable) and not _is_text(value)  # such as zip(), which can be read once only
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, (str, bytes))
+
+
+PATH = Kind(
+    "a path", lambda value: isinstance(value, (str, bytes, os.PathLike))
+)  # a number would be an open file
+BYTES = Kind("bytes", lambda value: isinstance(value, (bytes, bytearray, memoryview)))
+TEXT = Kind("text", lambda value: isinstance(value, str))
+FUNCTION = Kind("a function", callable)
+#: Of other kinds it counts whether they are true, as in MXNet: of text that is every one, 'False' too.
+FLAG = Kind("True or False", lambda value: not _is_text(value))
+INT = Kind("an int", _is_int, ParameterError)
+WHOLE = Kind("an int >= 0", lambda value: _is_int(value) and value >= 0, ParameterError)
+COUNT = Kind("an int >= 1", lambda value: _is_int(value) and value >= 1, ParameterError)
+#: NumPy's numbers and arrays of one number are numbers too.
+NUMBER = Kind(
+    "a number", lambda value: hasattr(value, "__float__") and not isinstance(value, type), ParameterError
+)
+PROBABILITY = Kind(
+    "a number in [0, 1]", lambda value: NUMBER.allows(value) and 0 <= value <= 1, ParameterError
+)
+LIST = Kind("a list", lambda value: isinstance(value, Iterable) and not _is_text(value))
+DICT = Kind("a dict", lambda value: isinstance(value, Mapping))
+PAIRS = Kind("a dict or a list of pairs", lambda value: isinstance(value, Mapping) or _is_pairs(value))
 
 
 def check_numbers(who: str, **values: object) -> None:
@@ -49,21 +145,6 @@ def check_instance(value: object, who: str) -> None:
     if isinstance(value, type):
         name = value.__name__
         raise ArgumentError(f"{who} must be an instance; got the class {name}. Call it: {name}(...).")
-
-
-def check_flag(who: str, **values: object) -> None:
-    """Raise an error for a flag that is given as text: any text counts as true, ``'False'`` as well.
-
-    >>> check_flag("NDArrayIter", shuffle="False")
-    Traceback (most recent call last):
-    rebind.errors.ParameterError: NDArrayIter: shuffle must be True or False; got the text 'False', which counts ...
-    """
-    for name, value in values.items():
-        if isinstance(value, (str, bytes)):
-            raise ParameterError(
-                f"{who}: {name} must be True or False; got the text {shown(value)}, which counts as true. "
-                f"With argparse: add_argument(..., action='store_true')."
-            )
 
 
 def check_folder(path: str, who: str) -> None:

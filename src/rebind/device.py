@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import torch
 
-from .errors import ArgumentError, DeviceError, NameLookupError, ParameterError, near_names
+from .checks import WHOLE, check_kind
+from .errors import ArgumentError, DeviceError, MXNetError, NameLookupError, ParameterError, near_names
 from .gpu_settings import apply_gpu_settings
 
 __all__ = [
@@ -77,13 +78,12 @@ class Device(metaclass=_HasDefault):
             device_type = device_type.device_type
         if not isinstance(device_type, str) or device_type not in self.devstr2type:
             raise NameLookupError(
-                f"Device: kind must be one of {', '.join(self.devstr2type)}; "
+                f"Device: device_type must be one of {', '.join(self.devstr2type)}; "
                 f"got {device_type!r}{near_names(str(device_type), self.devstr2type)}"
             )
-        if not isinstance(device_id, int) or device_id < 0:
-            raise ParameterError(f"Device: number must be an int >= 0; got {device_id!r}")
+        check_kind("Device", WHOLE, device_id=device_id)
         self.device_type = device_type
-        self.device_id = device_id
+        self.device_id = int(device_id)  # a NumPy integer too
         # That of a GPU is found at the first use: a device may be named, and written into a file, where it is not.
         self._torch = None if device_type == "gpu" else torch.device("cpu")
 
@@ -250,7 +250,10 @@ def as_device(value: object, who: str) -> Device:
     if isinstance(value, Device):
         return value
     if isinstance(value, str):  # as it is in symbols
-        return parse_device(value)
+        try:
+            return parse_device(value)
+        except MXNetError as error:
+            raise type(error)(f"{who}: {error}") from None
     raise ArgumentError(f"{who}: must be a Device such as mx.cpu() or mx.gpu(0); got {value!r}")
 
 

@@ -65,8 +65,8 @@ def number_in(dtype: torch.dtype, value: float) -> float:
     return math.copysign(largest if abs(value) < beyond else math.inf, value)
 
 
-def torch_dtype(dtype: DTypeLike) -> torch.dtype:
-    """Return torch's dtype for a name, NumPy type, Python type or torch dtype.
+def torch_dtype(dtype: DTypeLike, who: str = "dtype") -> torch.dtype:
+    """Return torch's dtype for a name, NumPy type, Python type or torch dtype; an error begins with `who`.
 
     >>> torch_dtype("float16"), torch_dtype(np.int8), torch_dtype(float)
     (torch.float16, torch.int8, torch.float64)
@@ -83,7 +83,7 @@ def torch_dtype(dtype: DTypeLike) -> torch.dtype:
         except (TypeError, KeyError):
             pass
     raise DTypeError(
-        f"dtype: must be one of {', '.join(_BY_NAME)}; got {dtype!r}{near_names(str(dtype), _BY_NAME)}"
+        f"{who}: must be one of {', '.join(_BY_NAME)}; got {dtype!r}{near_names(str(dtype), _BY_NAME)}"
     )
 
 
@@ -96,23 +96,23 @@ def name(dtype: DTypeLike) -> str:
     return _BY_TORCH[torch_dtype(dtype)].name
 
 
-def numpy_type(dtype: DTypeLike) -> Any:
+def numpy_type(dtype: DTypeLike, who: str = "dtype") -> Any:
     """Return NumPy's scalar type; for bfloat16, which NumPy lacks, torch's dtype.
 
     >>> numpy_type("float16"), numpy_type("bfloat16")
     (<class 'numpy.float16'>, torch.bfloat16)
     """
-    row = _BY_TORCH[torch_dtype(dtype)]
+    row = _BY_TORCH[torch_dtype(dtype, who)]
     return row.torch if row.numpy is None else row.numpy
 
 
-def flag(dtype: DTypeLike) -> int:
+def flag(dtype: DTypeLike, who: str = "dtype") -> int:
     """Return MXNet's number for a type, as in its files.
 
     >>> flag("float32"), flag("int64")
     (0, 6)
     """
-    return _BY_TORCH[torch_dtype(dtype)].flag
+    return _BY_TORCH[torch_dtype(dtype, who)].flag
 
 
 def by_flag(number: int) -> torch.dtype:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .absent import old_names
-from .checks import check_numbers
+from .checks import NUMBER, check_kind, check_numbers
 from .errors import ArgumentError, ParameterError
 from .logs import log
 
@@ -79,9 +79,12 @@ class LRScheduler:
     def __call__(self, num_update: int) -> float:
         """Return the learning rate for the update with this number."""
         # The warm-up counts as updates: the schedule after it does not start from 0.
-        if num_update < self.warmup_steps:
-            return self.get_warmup_lr(num_update)
-        return self.scheduled(num_update)
+        try:
+            warms_up = num_update < self.warmup_steps
+        except TypeError:
+            check_kind(self._who, NUMBER, num_update=num_update)
+            raise
+        return self.get_warmup_lr(num_update) if warms_up else self.scheduled(num_update)
 
     def scheduled(self, num_update: int) -> float:
         """Return the learning rate after the warm-up.

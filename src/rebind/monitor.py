@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from .absent import old_names
+from .checks import FUNCTION, Kind, check_kind, or_none
 from .errors import ArgumentError, NonFiniteError, ParameterError
 from .executor import Executor
 from .logs import log
@@ -60,6 +61,9 @@ def root_mean_square(array: NDArray) -> NDArray:
     wide = tensor if tensor.dtype == torch.float64 else tensor.float()
     norm = torch.linalg.vector_norm(wide) / math.sqrt(max(1, tensor.numel()))
     return NDArray(norm.reshape(1), array.device)
+
+
+_EXECUTOR = Kind("an executor", lambda value: hasattr(value, "set_monitor_callback"))
 
 
 class Monitor:
@@ -113,6 +117,7 @@ class Monitor:
             raise ParameterError(
                 f"{who}: pattern must be a regular expression; got {pattern!r} ({error})"
             ) from None
+        check_kind(who, or_none(FUNCTION), stat_func=stat_func)
         self.interval = interval
         self.stat_func = root_mean_square if stat_func is None else stat_func
         self.sort = sort
@@ -135,6 +140,7 @@ class Monitor:
         >>> [(name, text.strip()) for _, name, text in monitor.toc()]
         [('e_output', '2.0'), ('x', '0.0')]
         """
+        check_kind(f"{type(self).__name__}.install", _EXECUTOR, exe=exe)
         self._watch(exe, self.stat_helper)
 
     def _watch(self, exe: AnyExecutor, callback: Callable[[str, NDArray], None]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from .errors import ArgumentError
+from .errors import ArgumentError, ParameterError
 
-__all__ = ["Form", "flatten", "pair", "restore"]
+__all__ = ["Form", "flatten", "pair", "read_limit", "restore"]
 
 T = TypeVar("T")
 
@@ -58,3 +58,18 @@ def pair(value: object, who: str) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ArgumentError(f"{who} must return a pair, outputs and new values; got {value!r}")
     return value[0], value[1]
+
+
+def read_limit(max_iterations: float | str | None) -> int:
+    """Return the largest number of steps of a loop, which its text gives too.
+
+    >>> read_limit(3), read_limit("4")
+    (3, 4)
+    """
+    try:
+        return int(max_iterations)  # type: ignore[arg-type]  # int() refuses the rest
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "contrib.while_loop: max_iterations must be an int, the largest number of steps; "
+            f"got {max_iterations!r}"
+        ) from None

@@ -101,6 +101,10 @@ def normalize_axis(axis: int, ndim: int, who: str) -> int:
     >>> normalize_axis(-1, 3, "sum: axis")
     2
     """
-    if not -ndim <= axis < ndim:
+    try:
+        inside = -ndim <= axis < ndim
+    except TypeError:
+        raise ShapeError(f"{who}: must be an int; got {axis!r}") from None
+    if not inside:
         raise ShapeError(f"{who}: must be in [{-ndim}, {ndim}) for an array of {ndim} axes; got {axis}")
     return axis % ndim

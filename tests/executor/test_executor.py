@@ -106,7 +106,7 @@ def test_simple_bind_takes_shapes_and_types(simple_bind, types, dtype):
     [
         (dict(args=[ones()]), ValueError, "args: a list must hold 2 arrays, for ['x', 'y']; got 1"),
         (dict(args=[np.ones(2), ones()]), TypeError, "args: 'x' must be an NDArray"),
-        (dict(args=7), TypeError, "must be a list or a dict of NDArrays; got int"),
+        (dict(args=7), TypeError, "must be a list or a dict of NDArrays; got 7"),
         (dict(args_grad=[ones()]), ValueError, "args_grad: a list must hold 2 arrays"),
         (dict(args_grad={"x": ones(3)}), ValueError, "args_grad of 'x' must have shape (2,); got (3,)"),
         (dict(aux_states=[ones()]), ValueError, "aux_states: a list must hold 0 arrays"),

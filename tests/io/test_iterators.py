@@ -196,7 +196,7 @@ def test_a_thread_reads_ahead_where_that_is_quicker(monkeypatch, reading, workin
     ("make", "error", "says"),
     [
         (lambda: next(ResizeIter(Empty(), 3)), ParameterError, "must yield at least one batch"),
-        (lambda: ResizeIter(numbers(), -1), ParameterError, "size must be >= 0"),
+        (lambda: ResizeIter(numbers(), -1), ParameterError, "size must be an int >= 0"),
         # raised in the thread that reads ahead
         (lambda: next(PrefetchingIter(Failing())), OSError, "the disk is gone"),
         (lambda: PrefetchingIter([]), ArgumentError, "at least one iterator"),

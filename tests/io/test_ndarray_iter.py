@@ -144,7 +144,11 @@ def test_position_is_saved(mode, shuffle, consumed):
         ),
         (lambda: NDArrayIter(np.zeros((0, 2))), ShapeError, "at least one sample"),
         (lambda: NDArrayIter({"x": np.float64(1)}), ShapeError, "'x' must have samples"),
-        (lambda: NDArrayIter(np.zeros(4), batch_size=0), ParameterError, "batch_size must be >= 1; got 0"),
+        (
+            lambda: NDArrayIter(np.zeros(4), batch_size=0),
+            ParameterError,
+            "batch_size must be an int >= 1; got 0",
+        ),
         (
             lambda: NDArrayIter(np.zeros(4)).load_state_dict(NDArrayIter(np.zeros(5)).state_dict()),
             ParameterError,

@@ -81,7 +81,7 @@ def test_fact(expression: str, expected: str) -> None:
         ("a.copyto(nd.zeros((2, 2)))", ValueError, "other must have shape (3, 4); got (2, 2)"),
         ("a.copyto(3)", TypeError, "must be an NDArray or a Device"),
         ("a.as_in_context(3)", TypeError, "must be a Device"),
-        ("a.as_in_context('tpu')", ValueError, "kind must be one of cpu, gpu"),
+        ("a.as_in_context('tpu')", ValueError, "device_type must be one of cpu, gpu"),
         ("a.as_in_context('cpu(x)')", ValueError, "must be a kind and a number"),
         ("a.astype('float8')", TypeError, "must be one of"),
         ("x.reshape((5, 5))", ValueError, "got 24 elements for 25"),

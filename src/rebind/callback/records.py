@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, cast
 
-from ..checks import check_numbers
+from ..checks import NUMBER, check_kind, check_numbers
 from ..errors import ParameterError
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, Metric
@@ -109,5 +109,6 @@ def check_positive(value: int, who: str) -> None:
     """
     owner, _, name = who.rpartition(": ")
     check_numbers(owner, **{name: value})
+    check_kind(owner, NUMBER, **{name: value})
     if value < 1:
         raise ParameterError(f"{who} must be >= 1; got {value}")

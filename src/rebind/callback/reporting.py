@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
-from ..checks import check_numbers
 from ..logs import log
 from ..protocols import Metric
 from .hooks import OnBatchEnd, OnEvalEnd
@@ -85,7 +84,7 @@ class Speedometer(OnBatchEnd):
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
         check_positive(frequent, "Speedometer: frequent")
-        check_numbers("Speedometer", batch_size=batch_size)
+        check_positive(batch_size, "Speedometer: batch_size")
         self.batch_size = batch_size
         self.frequent = frequent
         self.init = False
@@ -154,6 +153,7 @@ class ProgressBar(OnBatchEnd):
 
     def __init__(self, total: int, length: int = 80) -> None:
         check_positive(total, "ProgressBar: total")
+        check_positive(length, "ProgressBar: length")
         self.bar_len = length
         self.total = total
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..checkpoint import save_checkpoint, states_path
-from ..checks import check_numbers
+from ..checks import NUMBER, Kind, check_kind, check_numbers
 from ..protocols import ArrayDict
 from ..symbol import Symbol
 from .hooks import EpochRecord
@@ -92,6 +92,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
     ['net-0002.params']
     """
     check_numbers("do_checkpoint", period=period)
+    check_kind("do_checkpoint", NUMBER, period=period)
     period = max(1, int(period))
 
     # Epochs count from 0; a file has the number of finished epochs, which is `begin_epoch` to continue.
@@ -100,6 +101,9 @@ def do_checkpoint(prefix: str, period: int = 1) -> EpochEnd:
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
 
     return EpochEndFunction(save, prefix)
+
+
+_MODULE = Kind("a module, with save_checkpoint()", lambda value: hasattr(value, "save_checkpoint"))
 
 
 def module_checkpoint(
@@ -129,6 +133,8 @@ def module_checkpoint(
     saved digits, epoch 2
     """
     check_numbers("module_checkpoint", period=period)
+    check_kind("module_checkpoint", NUMBER, period=period)
+    check_kind("module_checkpoint", _MODULE, mod=mod)
     period = max(1, int(period))
 
     def save(

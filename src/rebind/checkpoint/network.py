@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from .. import symbol as symbols
-from ..errors import FormatError, MissingFileError, near_names
+from ..checks import DICT, Kind, check_kind, or_none
+from ..errors import FormatError, MissingFileError, ParameterError, near_names, shown
 from ..files import atomic_write
 from ..logs import log
 from ..ndarray import NDArray, load, save
@@ -31,6 +33,7 @@ __all__ = [
 Params = dict[str, NDArray]
 
 _KINDS = ("arg", "aux")
+_SYMBOL = Kind("a Symbol", lambda value: hasattr(value, "tojson"))
 
 
 def save_checkpoint(
@@ -64,10 +67,12 @@ def save_checkpoint(
     ...     sorted(os.listdir(folder))
     ['net-0003.params', 'net-symbol.json']
     """
+    check_kind("save_checkpoint", or_none(_SYMBOL), symbol=symbol)
+    check_kind("save_checkpoint", DICT, arg_params=arg_params, aux_params=aux_params)
+    path = params_path(prefix, epoch)  # before anything is written
     if symbol is not None:
         with atomic_write(symbol_path(prefix), "w") as file:
             file.write(symbol.tojson(remove_amp_cast=remove_amp_cast))
-    path = params_path(prefix, epoch)
     write_params(path, arg_params, aux_params)
     log().info('Saved checkpoint to "%s"', path)
 
@@ -213,7 +218,7 @@ def params_path(prefix: str, epoch: int) -> str:
     >>> params_path("digits", 10)
     'digits-0010.params'
     """
-    return f"{prefix}-{epoch:04d}.params"
+    return f"{prefix}-{_in_name(epoch)}.params"
 
 
 def states_path(prefix: str, epoch: int) -> str:
@@ -222,4 +227,11 @@ def states_path(prefix: str, epoch: int) -> str:
     >>> states_path("digits", 10)
     'digits-0010.states'
     """
-    return f"{prefix}-{epoch:04d}.states"
+    return f"{prefix}-{_in_name(epoch)}.states"
+
+
+def _in_name(epoch: Any) -> str:
+    """Return a number of epochs as the names of files have it; one that is whole, of any type."""
+    if isinstance(epoch, str) or not hasattr(epoch, "__float__") or int(epoch) != epoch:
+        raise ParameterError(f"checkpoint: epoch must be an int; got {shown(epoch)}")
+    return f"{int(epoch):04d}"

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
-from ..errors import ArgumentError, ParameterError
+from ..checks import warn_user
+from ..errors import ArgumentError, ParameterError, near_names, shown
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
 from ..shapes import Shape, size
 
-__all__ = ["GRAD_REQS", "Arrays", "GradReq", "GradReqs", "arrays_by_name", "in_shape", "read_grad_req"]
+__all__ = [
+    "GRAD_REQS",
+    "Arrays",
+    "GradReq",
+    "GradReqs",
+    "arrays_by_name",
+    "in_shape",
+    "read_grad_req",
+    "warn_of_near_names",
+]
 
 GradReq: TypeAlias = Literal["write", "add", "null"]
 GRAD_REQS: tuple[GradReq, ...] = get_args(GradReq)
@@ -20,7 +30,7 @@ GradReqs: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
 Arrays: TypeAlias = "Mapping[str, NDArray | None] | Sequence[NDArray | None] | None"
 
 
-def read_grad_req(grad_req: GradReqs, names: Sequence[str]) -> dict[str, GradReq]:
+def read_grad_req(grad_req: GradReqs, names: Sequence[str], who: str = "bind") -> dict[str, GradReq]:
     """Return the request for each argument.
 
     >>> read_grad_req({"w": "add"}, ["x", "w"])
@@ -29,23 +39,31 @@ def read_grad_req(grad_req: GradReqs, names: Sequence[str]) -> dict[str, GradReq
     if isinstance(grad_req, str):
         requests: dict[str, str] = dict.fromkeys(names, grad_req)
     elif isinstance(grad_req, Mapping):
+        warn_of_near_names(grad_req, names, who)
         requests = {name: grad_req.get(name, "null") for name in names}
     elif isinstance(grad_req, (list, tuple)):
         if len(grad_req) != len(names):
             raise ParameterError(
-                f"grad_req: a list must hold one word for each of {list(names)}; got {list(grad_req)}"
+                f"{who}: grad_req: a list must hold one word for each of {list(names)}; got {list(grad_req)}"
             )
         requests = dict(zip(names, grad_req, strict=True))
     else:
-        raise ArgumentError(f"grad_req: must be a word, a list or a dict; got {grad_req!r}")
-    return {name: _checked(name, word) for name, word in requests.items()}
+        raise ArgumentError(f"{who}: grad_req must be a word, a list or a dict; got {grad_req!r}")
+    return {name: _checked(who, name, word) for name, word in requests.items()}
 
 
-def _checked(name: str, word: str) -> GradReq:
+def warn_of_near_names(grad_req: Mapping[str, str], names: Sequence[str], who: str) -> None:
+    """Warn of requests for names that are near those of arguments without one; other networks' may be there too."""
+    for name in grad_req.keys() - set(names):
+        if (near := near_names(name, set(names) - grad_req.keys())) != ".":
+            warn_user(f"{who}: grad_req: no argument {name!r}{near} It is ignored.")
+
+
+def _checked(who: str, name: str, word: str) -> GradReq:
     for known in GRAD_REQS:
         if word == known:
             return known
-    raise ParameterError(f"grad_req: must be one of 'write', 'add', 'null'; got {word!r} for {name!r}")
+    raise ParameterError(f"{who}: grad_req must be one of 'write', 'add', 'null'; got {word!r} for {name!r}")
 
 
 def in_shape(old: NDArray, shape: Shape) -> NDArray:
@@ -87,7 +105,7 @@ def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, 
                     f"{who}: two arguments are called {name!r}, and so are one; got two arrays for it"
                 )
     else:
-        raise ArgumentError(f"{who}: must be a list or a dict of NDArrays; got {type(arrays).__name__}")
+        raise ArgumentError(f"{who}: must be a list or a dict of NDArrays; got {shown(arrays)}")
     for name, value in found.items():
         if not isinstance(value, NDArray):
             raise ArgumentError(f"{who}: {name!r} must be an NDArray; got {value!r}")

@@ -13,7 +13,7 @@ from ..errors import ParameterError, ShapeError
 from ..graph import Entry, Facts, Graph, Node, infer_shapes, infer_storage, infer_types, open_nodes
 from ..graph.facts import EntryFacts
 from ..graph.same_names import warn_of_shared_names
-from ..shapes import Shape, is_known
+from ..shapes import Shape, as_shape, is_known
 from .allocate import ArraySpec, Sharing, allocate
 from .arguments import Arrays, GradReqs, arrays_by_name, read_grad_req
 from .executor import Executor, GraphHolder
@@ -52,9 +52,13 @@ def bind(
     states = arrays_by_name("Symbol.bind: aux_states", aux_states, aux_names)
     missing = [n for n in names if n not in arguments] + [n for n in aux_names if n not in states]
     if missing:
-        raise ParameterError(f"Symbol.bind: arrays are missing for {', '.join(map(repr, missing))}")
+        unused = [name for name in args if name not in names] if isinstance(args, Mapping) else []
+        known = f"; given, but no arguments: {', '.join(map(repr, unused))}" if unused else ""
+        raise ParameterError(f"Symbol.bind: arrays are missing for {', '.join(map(repr, missing))}{known}")
     grads = arrays_by_name("Symbol.bind: args_grad", args_grad, names)
-    return Executor.bound(symbol, device, arguments, grads, read_grad_req(grad_req, names), states, groups)
+    return Executor.bound(
+        symbol, device, arguments, grads, read_grad_req(grad_req, names, "Symbol.bind"), states, groups
+    )
 
 
 def simple_bind(
@@ -100,8 +104,11 @@ def simple_bind(
     """
     graph = symbol.graph
     warn_of_shared_names(graph)
-    wanted = {name: tuple(int(n) for n in shape) for name, shape in shapes.items()}
-    requests = read_grad_req(grad_req, [node.name for node in graph.arguments])
+    # A size of -1 or 0 is to follow from others.
+    wanted = {
+        name: as_shape(shape, f"Symbol.simple_bind: {name}", least=-1) for name, shape in shapes.items()
+    }
+    requests = read_grad_req(grad_req, [node.name for node in graph.arguments], "Symbol.simple_bind")
     before = None if sharing is None or sharing.executor is None else sharing.executor.types_in(graph)
     known = _types(graph, types or {}, before)
     facts = _facts(graph, wanted, known, stypes)

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.jit import is_tracing
 
 from .. import config, generators
+from ..checks import DICT, FLAG, check_kind, or_none
 from ..device import Device, as_device
 from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
@@ -189,6 +190,9 @@ class Executor(ReadyRuns):
         >>> exe.forward(x=mx.nd.array([1, 2]))[0].asnumpy().tolist()
         [2.0, 4.0]
         """
+        asked: object = is_train
+        if asked.__class__ is str:  # the quickest way to ask: this is called for every batch
+            check_kind("Executor.forward", FLAG, is_train=is_train)
         if kwargs:
             self._arrays.take_inputs(kwargs)
         if not (is_train and self._plans.captures):
@@ -405,6 +409,7 @@ class Executor(ReadyRuns):
         NameLookupError
             For a name that the executor does not have, unless `allow_extra_params`. Nothing is copied then.
         """
+        check_kind("Executor.copy_params_from", or_none(DICT), arg_params=arg_params, aux_params=aux_params)
         self._arrays.copy_params_from(arg_params or {}, aux_params, allow_extra_params)
 
     def reshape(
@@ -430,7 +435,9 @@ class Executor(ReadyRuns):
         >>> exe.reshape(x=(2,)).outputs[0].shape
         (2,)
         """
-        wanted = {name: as_shape(shape, f"Executor.reshape: {name}") for name, shape in kwargs.items()}
+        wanted = {
+            name: as_shape(shape, f"Executor.reshape: {name}", least=-1) for name, shape in kwargs.items()
+        }
         facts = self._arrays.infer() if self._handles is None else self._plans.facts
         arrays, facts = reshaped(self._arrays, facts, wanted, partial_shaping, allow_up_sizing)
         new = Executor._on(self._symbol, arrays, self._plans.groups, facts)

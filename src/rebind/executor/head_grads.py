@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from torch import Tensor
 
-from ..checks import warn_user
+from ..checks import LIST, check_kind, warn_user
 from ..errors import ArgumentError, NameLookupError, ShapeError, near_names
 from ..ndarray import NDArray
 
@@ -40,6 +40,7 @@ def read_head_grads(
         # Outputs that are not named get none.
         given = [out_grads.get(name) for name in names]
     else:
+        check_kind("Executor.backward", LIST, out_grads=out_grads)
         given = one_for_each(out_grads, names)
     return [
         None if grad is None else _head_grad(name, grad, output)
@@ -64,10 +65,12 @@ def one_for_each(given: Sequence[NDArray | None], names: Sequence[str]) -> Seque
 
 def _head_grad(name: str, grad: NDArray, output: NDArray) -> Tensor:
     if not isinstance(grad, NDArray):
-        raise ArgumentError(f"Executor.backward: the gradient of {name!r} must be an NDArray; got {grad!r}")
+        raise ArgumentError(
+            f"Executor.backward: out_grads: the gradient of {name!r} must be an NDArray; got {grad!r}"
+        )
     if grad.shape != output.shape:
         raise ShapeError(
-            f"Executor.backward: the gradient of {name!r} must have shape {output.shape}; got {grad.shape}"
+            f"Executor.backward: out_grads: the gradient of {name!r} must have shape {output.shape}; got {grad.shape}"
         )
     like = output.tensor
     # A head gradient may have been recorded itself; this backward ends at it.

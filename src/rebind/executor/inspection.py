@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 import torch
 
+from ..checks import FUNCTION, check_kind, or_none
 from ..device import Device
 from ..errors import StateError
 from ..graph import Entry, Graph
@@ -191,6 +192,7 @@ class Inspection(Unpicklable):
         >>> _ = exe.forward()
         e_output 1.0
         """
+        check_kind("Executor.set_monitor_callback", or_none(FUNCTION), callback=callback)
         self._monitor = None if callback is None else Watch(callback, monitor_all, active, self._device)
 
     def operator_of(self, name: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from torch import Tensor
 
+from ..checks import FUNCTION, LIST, check_kind
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
 from ..protocols import is_resumable
@@ -224,7 +225,9 @@ class SequentialAug(PictureAugmenter):
 
     def __init__(self, ts: Iterable[Augmenter]) -> None:
         super().__init__()
+        check_kind(type(self).__name__, LIST, ts=ts)
         self.ts = list(ts)
+        check_kind(type(self).__name__, FUNCTION, **{f"ts[{i}]": each for i, each in enumerate(self.ts)})
         self._places = Places(len(self.ts))
 
     def state_dict(self) -> State:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..checks import NUMBER, Kind, check_kind, or_none
 from ..dtypes import DTypeLike, torch_dtype
 from ..errors import ParameterError
 from ..ndarray import NDArray, array
@@ -100,6 +101,7 @@ class BrightnessJitterAug(_ColourAug):
     """
 
     def __init__(self, brightness: float) -> None:
+        check_kind(type(self).__name__, NUMBER, brightness=brightness)
         super().__init__(brightness=brightness)
         self.brightness = brightness
 
@@ -126,6 +128,7 @@ class ContrastJitterAug(_ColourAug):
     """
 
     def __init__(self, contrast: float) -> None:
+        check_kind(type(self).__name__, NUMBER, contrast=contrast)
         super().__init__(contrast=contrast)
         self.contrast = contrast
         self.coef = array([[_GREY]])
@@ -155,6 +158,7 @@ class SaturationJitterAug(_ColourAug):
     """
 
     def __init__(self, saturation: float) -> None:
+        check_kind(type(self).__name__, NUMBER, saturation=saturation)
         super().__init__(saturation=saturation)
         self.saturation = saturation
         self.coef = array([[_GREY]])
@@ -188,6 +192,7 @@ class HueJitterAug(_ColourAug):
     ityiq: ClassVar[np.ndarray] = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
 
     def __init__(self, hue: float) -> None:
+        check_kind(type(self).__name__, NUMBER, hue=hue)
         super().__init__(hue=hue)
         self.hue = hue
 
@@ -214,6 +219,7 @@ class ColorJitterAug(RandomOrderAug):
     """
 
     def __init__(self, brightness: float, contrast: float, saturation: float) -> None:
+        check_kind("ColorJitterAug", NUMBER, brightness=brightness, contrast=contrast, saturation=saturation)
         jitters = (
             (BrightnessJitterAug, brightness),
             (ContrastJitterAug, contrast),
@@ -244,6 +250,7 @@ class LightingAug(_ColourAug):
     def __init__(
         self, alphastd: float, eigval: np.ndarray | Sequence[float], eigvec: np.ndarray | Sequence
     ) -> None:
+        check_kind("LightingAug", NUMBER, alphastd=alphastd)
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
         self.alphastd = alphastd
         self.eigval = eigval
@@ -278,6 +285,7 @@ class ColorNormalizeAug(_ColourAug):
         mean: NDArray | np.ndarray | Sequence[float] | None,
         std: NDArray | np.ndarray | Sequence[float] | None,
     ) -> None:
+        check_kind("ColorNormalizeAug", or_none(_CHANNEL_VALUES), mean=mean, std=std)
         super().__init__(mean=mean, std=std)
         self.mean = _as_floats(mean)
         self.std = _as_floats(std)
@@ -292,6 +300,11 @@ class ColorNormalizeAug(_ColourAug):
         """Return the normalized picture."""
         _normalize(picture, *(None if each is None else each.tensor for each in (self.mean, self.std)))
         return picture
+
+
+_CHANNEL_VALUES = Kind(
+    "an array with a number for each channel, or None", lambda value: not isinstance(value, (str, bytes))
+)
 
 
 def _as_floats(values: NDArray | np.ndarray | Sequence[float] | None) -> NDArray | None:
@@ -314,6 +327,7 @@ class RandomGrayAug(_ColourAug):
     """
 
     def __init__(self, p: float) -> None:
+        check_kind(type(self).__name__, NUMBER, p=p)
         super().__init__(p=p)
         self.p = p
         # Not the weights of the jitters: these are the ones that MXNet has here.
@@ -348,7 +362,7 @@ class CastAug(PictureAugmenter):
     def __init__(self, typ: DTypeLike = "float32") -> None:
         super().__init__(type=typ)
         self.typ = typ
-        self._dtype = torch_dtype(typ)
+        self._dtype = torch_dtype(typ, "CastAug: typ")
 
     def apply(self, picture: Tensor) -> Tensor:
         """Return what becomes of the picture, in memory of its own."""

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from torch import Tensor
 
-from ..checks import warn_user
+from ..checks import LIST, NUMBER, Kind, check_kind, or_none, warn_user
 from ..errors import ArgumentError, BoundsError, ParameterError
 from ..ndarray import NDArray
 from .pictures import as_array, picture_of
@@ -21,6 +21,7 @@ __all__ = [
     "box_by_area",
     "center_crop",
     "centred_box",
+    "check_size",
     "cut",
     "fixed_crop",
     "random_box",
@@ -32,6 +33,16 @@ __all__ = [
 Size: TypeAlias = "tuple[int, int] | Sequence[int]"
 
 _ATTEMPTS = 10
+
+
+def _are_two_numbers(value: object) -> bool:
+    return LIST.allows(value) and len(list(value)) == 2 and all(map(NUMBER.allows, value))  # type: ignore[call-overload]
+
+
+_SIZE = Kind("a width and a height", _are_two_numbers, ParameterError)
+_RANGE = Kind(
+    "a range of two numbers", lambda value: NUMBER.allows(value) or _are_two_numbers(value), ParameterError
+)
 
 
 class Box(NamedTuple):
@@ -103,6 +114,7 @@ def area_range(
         area = old.pop("min_area")
     if old:
         raise ArgumentError(f"{who}: no parameter {', '.join(map(repr, old))}")
+    check_kind(who, or_none(_RANGE), area=area, ratio=ratio)
     low, high = area if isinstance(area, Sequence) else (area, 1.0)
     for name, (first, second) in (("area", (low, high)), ("ratio", tuple(ratio))):
         if first is None or not 0 < first <= second:
@@ -151,6 +163,11 @@ def _cropped(src: NDArray, picture: Tensor, box: Box, size: Size, interp: int) -
     return as_array(cut(picture, box, size, interp), src), box
 
 
+def check_size(size: Size, who: str) -> None:
+    """Raise an error for what is no width and height."""
+    check_kind(who, _SIZE, size=size)
+
+
 def center_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Box]:
     """Return the middle of a picture, and where it is; from a smaller picture, a part of the same ratio, enlarged.
 
@@ -178,6 +195,7 @@ def center_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Box
     ((8, 10, 3), (10, 6, 10, 8))
     """
     picture = picture_of(src, "center_crop")
+    check_size(size, "center_crop")
     return _cropped(src, picture, centred_box(picture, size), size, interp)
 
 
@@ -209,6 +227,7 @@ def random_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Box
     (8, 10, 3)
     """
     picture = picture_of(src, "random_crop")
+    check_size(size, "random_crop")
     return _cropped(src, picture, random_box(picture, size), size, interp)
 
 
@@ -253,6 +272,7 @@ def random_size_crop(
     (8, 10, 3)
     """
     picture = picture_of(src, "random_size_crop")
+    check_size(size, "random_size_crop")
     ranges = area_range(area, ratio, kwargs, "random_size_crop")
     box = box_by_area(picture, *ranges) or centred_box(picture, size)
     return _cropped(src, picture, box, size, interp)

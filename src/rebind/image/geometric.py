@@ -6,8 +6,9 @@ import random
 
 from torch import Tensor
 
+from ..checks import COUNT, NUMBER, check_kind
 from .augmenter import PictureAugmenter
-from .cropping import Size, area_range, box_by_area, centred_box, cut, random_box
+from .cropping import Size, area_range, box_by_area, centred_box, check_size, cut, random_box
 from .resizing import interpolation_method, resized, short_side
 
 __all__ = [
@@ -19,6 +20,7 @@ class SizedAugmenter(PictureAugmenter):
     """An augmenter whose result has a given width and height, `size`."""
 
     def __init__(self, size: Size, interp: int = 2) -> None:
+        check_size(size, type(self).__name__)
         super().__init__(size=size, interp=interp)
         self.size = size
         self.interp = interp
@@ -42,6 +44,7 @@ class ResizeAug(PictureAugmenter):
     """
 
     def __init__(self, size: int, interp: int = 2) -> None:
+        check_kind("ResizeAug", COUNT, size=size)
         super().__init__(size=size, interp=interp)
         self.size = size
         self.interp = interp
@@ -128,6 +131,7 @@ class RandomSizedCropAug(PictureAugmenter):
         interp: int = 2,
         **kwargs: float,
     ) -> None:
+        check_size(size, "RandomSizedCropAug")
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.size = size
         self._ranges = area_range(area, ratio, kwargs, "RandomSizedCropAug")
@@ -179,6 +183,7 @@ class HorizontalFlipAug(PictureAugmenter):
     """
 
     def __init__(self, p: float) -> None:
+        check_kind("HorizontalFlipAug", NUMBER, p=p)
         super().__init__(p=p)
         self.p = p
 

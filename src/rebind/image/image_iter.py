@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..checks import check_numbers, warn_user
+from ..checks import LIST, check_kind, check_numbers, or_none, warn_user
 from ..dtypes import name as dtype_name
 from ..errors import ArgumentError, FormatError, ParameterError, ShapeError, StateError
 from ..imaging import decode
@@ -173,6 +173,7 @@ class ImageIter(SampleIter):
 
     def _augmenters(self, given: Iterable[Any] | None, parameters: dict[str, Any]) -> list[Any]:
         """Return the augmenters that are given, or those that parameters make."""
+        check_kind(self._who, or_none(LIST), aug_list=given)
         if given is None:
             return list(self._create_augmenters(parameters))
         if parameters:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..checks import PATH, check_kind
 from ..errors import ArgumentError, DTypeError, MissingFileError, ParameterError, ShapeError, StateError
 from ..mode import mode
 from ..ndarray import NDArray
@@ -168,6 +169,7 @@ def imread(
     >>> imread(path, flag=0).shape
     (4, 6, 1)
     """
+    check_kind("imread", PATH, filename=filename)
     path = os.fspath(filename)
     if not os.path.exists(os.path.expanduser(path)):
         raise MissingFileError(f"imread: the picture {path!r} must exist")

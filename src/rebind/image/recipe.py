@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ..checks import FLAG, LIST, NUMBER, check_kind
 from ..errors import ParameterError
 from ..ndarray import NDArray, array
 from .augmenter import Augmenter
@@ -74,6 +75,12 @@ def CreateAugmenter(
     >>> [type(each).__name__ for each in CreateAugmenter((3, 224, 224), rand_mirror=True, mean=True)]
     ['CenterCropAug', 'HorizontalFlipAug', 'CastAug', 'ColorNormalizeAug']
     """
+    check_kind("CreateAugmenter", LIST, data_shape=data_shape)
+    check_kind(
+        "CreateAugmenter", NUMBER, resize=resize, brightness=brightness, contrast=contrast, saturation=saturation,
+        hue=hue, pca_noise=pca_noise, rand_gray=rand_gray,
+    )  # fmt: skip
+    check_kind("CreateAugmenter", FLAG, rand_crop=rand_crop, rand_resize=rand_resize, rand_mirror=rand_mirror)
     if len(data_shape) != 3:
         raise ParameterError(f"CreateAugmenter: data_shape must be (C, H, W); got {tuple(data_shape)}")
     if rand_resize and not rand_crop:
@@ -132,6 +139,7 @@ def _channel_values(name: str, values: ChannelValues) -> NDArray | np.ndarray | 
     found = values if isinstance(values, NDArray) else np.asarray(values)
     if not found.shape or found.shape[0] not in (1, 3):
         raise ParameterError(
-            f"{name} must be True, for ImageNet's, or an array with a number for each channel; got {values!r}"
+            f"CreateAugmenter: {name} must be True, for ImageNet's, or an array with a number for each channel; "
+            f"got {values!r}"
         )
     return found

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from ..checks import COUNT, check_kind
 from ..errors import ParameterError, ShapeError
 from ..imaging import resize as resize_on_host
 from ..ndarray import NDArray
@@ -165,4 +166,5 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     >>> resize_short(mx.nd.ones((20, 30, 3)), 10).shape
     (10, 15, 3)
     """
+    check_kind("resize_short", COUNT, size=size)
     return as_array(short_side(picture_of(src, "resize_short"), size, interp), src)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from ..checks import check_flag, warn_user
+from ..checks import FLAG, LIST, PATH, check_kind, or_none, warn_user
 from ..errors import ArgumentError, FormatError, MissingFileError, ParameterError
 from ..io import DataIter
 from ..io.partition import chosen_part, place_in_job, sample_bounds
@@ -68,8 +68,13 @@ class SampleIter(DataIter):
         num_parts: int | None,
     ) -> None:
         super().__init__(batch_size)
+        check_kind(
+            self._who, or_none(PATH), path_imgrec=path_imgrec, path_imgidx=path_imgidx, path_imglist=path_imglist,
+            path_root=path_root,
+        )  # fmt: skip
+        check_kind(self._who, or_none(LIST), imglist=imglist)
+        check_kind(self._who, FLAG, shuffle=shuffle)
         self.path_root = None if path_root is None else os.fspath(path_root)
-        check_flag(self._who, shuffle=shuffle)
         self.shuffle = shuffle
         self.cur = 0
         self._open(path_imgrec, path_imgidx, path_imglist, imglist)

@@ -10,7 +10,7 @@ from typing import TypeAlias, overload
 
 import numpy as np
 
-from ..checks import check_instance
+from ..checks import an, check_instance, check_kind
 from ..errors import ArgumentError, NameLookupError, ShapeError, shown
 from ..logs import log
 from ..ndarray import NDArray
@@ -161,6 +161,7 @@ class Initializer:
             raise ArgumentError(
                 f"{type(self).__name__}: the name of a parameter must be an InitDesc; got {desc!r}"
             )
+        check_kind(type(self).__name__, an(NDArray), arr=arr)
         named = desc if isinstance(desc, InitDesc) else InitDesc(desc)
         # What a variable's own initializer falls back on for parts of the array.
         if named.global_init is None:

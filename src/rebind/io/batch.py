@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ..checks import TEXT, check_kind, or_none
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from ..ndarray import NDArray
@@ -63,6 +64,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         >>> DataDesc.get_batch_axis("NCHW"), DataDesc.get_batch_axis("TNC"), DataDesc.get_batch_axis("C")
         (0, 1, -1)
         """
+        check_kind("DataDesc.get_batch_axis", or_none(TEXT), layout=layout)
         return 0 if layout is None else layout.find("N")
 
     @staticmethod

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..checks import check_numbers
+from ..checks import NUMBER, Kind, check_kind, check_numbers
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
 from .batch import DataBatch, DataDesc
@@ -16,6 +16,8 @@ __all__ = ["CurrentBatch", "DataIter", "OneArrayBatch", "ResizeIter", "State"]
 
 #: A position in the data: numbers, strings, arrays, and dicts and lists of them, as a checkpoint can hold.
 State: TypeAlias = "dict[str, Any]"
+
+ITERATOR = Kind("an iterator, with next() and provide_data", lambda value: hasattr(value, "provide_data"))
 
 
 class DataIter:
@@ -278,9 +280,12 @@ class ResizeIter(CurrentBatch):
 
     def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True) -> None:
         super().__init__(getattr(data_iter, "batch_size", 0))
+        check_kind("ResizeIter", ITERATOR, data_iter=data_iter)
         check_numbers("ResizeIter", size=size)
-        if size < 0:
-            raise ParameterError(f"ResizeIter: size must be >= 0; got {size}")
+        # 2.0 is a number of batches too; 2.5 would never be reached.
+        check_kind("ResizeIter", NUMBER, size=size)
+        if size < 0 or size != int(size):
+            raise ParameterError(f"ResizeIter: size must be an int >= 0; got {size}")
         self.data_iter = data_iter
         self.size = size
         self.reset_internal = reset_internal

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import torch
 
-from ..checks import check_flag, warn_user
+from ..checks import COUNT, FLAG, check_kind, warn_user
 from ..device import current_device
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
@@ -83,15 +83,14 @@ class NDArrayIter(DataIter):
         layout: str | None = "NCHW",
     ) -> None:
         super().__init__(batch_size)
+        check_kind("NDArrayIter", COUNT, batch_size=batch_size)
         if last_batch_handle not in _HANDLES:
             warn_user(
                 f"NDArrayIter: last_batch_handle must be one of {', '.join(map(repr, _HANDLES))}; "
                 f"got {last_batch_handle!r}, which counts as 'discard', as in MXNet"
             )
             last_batch_handle = "discard"
-        check_flag("NDArrayIter", shuffle=shuffle)
-        if batch_size < 1:
-            raise ParameterError(f"NDArrayIter: batch_size must be >= 1; got {batch_size}")
+        check_kind("NDArrayIter", FLAG, shuffle=shuffle)
         self.data = named_arrays(data, data_name, "data", required=True)
         self.label = named_arrays(label, label_name, "label", required=False)
         self.num_data = _common_length(self.data + self.label)

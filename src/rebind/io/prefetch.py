@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..checks import LIST, Kind, check_kind, or_none
 from ..errors import ArgumentError, ShapeError
 from .batch import DataBatch, DataDesc, as_descs
-from .iterator import CurrentBatch, DataIter, State
+from .iterator import ITERATOR, CurrentBatch, DataIter, State
 from .read_ahead import Reader, stop_all, stop_with
 
 __all__ = ["PrefetchingIter"]
 
 _DEPTH = 2  # batches that wait, each with the memory it takes
+
+
+_ITERATORS = Kind("an iterator or a list of them", lambda value: hasattr(value, "next") or LIST.allows(value))
+_NEW_NAMES = Kind(
+    "a list with a dict for each iterator",
+    lambda value: isinstance(value, (list, tuple)) and all(isinstance(each, Mapping) for each in value),
+)
 
 
 class PrefetchingIter(CurrentBatch):
@@ -42,12 +50,15 @@ class PrefetchingIter(CurrentBatch):
         rename_data: Sequence[Mapping[str, str]] | None = None,
         rename_label: Sequence[Mapping[str, str]] | None = None,
     ) -> None:
+        check_kind("PrefetchingIter", _ITERATORS, iters=iters)
         self.iters: list[DataIter] = (
             [iters] if hasattr(iters, "next") else list(iters)  # type: ignore[list-item]  # by its method: a script's own iterator need not derive from DataIter
         )
+        check_kind("PrefetchingIter", ITERATOR, **{f"iters[{i}]": each for i, each in enumerate(self.iters)})
         if not self.iters:
             raise ArgumentError("PrefetchingIter: iters must hold at least one iterator; got none")
         for who, names in (("rename_data", rename_data), ("rename_label", rename_label)):
+            check_kind("PrefetchingIter", or_none(_NEW_NAMES), **{who: names})
             if names is not None and len(names) != len(self.iters):
                 raise ArgumentError(
                     f"PrefetchingIter: {who} must have a dict for each of {len(self.iters)} iterators; "

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from .. import config
-from ..errors import ArgumentError
-from .base import KVStoreBase, capabilities_of, create, warn_of_lone_workers
+from ..checks import warn_user
+from ..errors import ArgumentError, near_names
+from .base import KVStoreBase, capabilities_of, create, stores, warn_of_lone_workers
 
 __all__ = ["choose_store", "has_big_array"]
 
@@ -60,6 +61,8 @@ def choose_store(
     # One device has nothing to sum: the module updates without a store.
     if num_device == 1 and not capabilities_of(kvstore).spans_processes:
         warn_of_lone_workers(kvstore)
+        if kvstore not in stores and (near := near_names(kvstore, stores)) != ".":
+            warn_user(f"kvstore: no store {kvstore!r}{near}")
         return None, False
     store = create(kvstore)
     # MXNet's rule, for this one name: summing big arrays costs less than moving them and their weights.

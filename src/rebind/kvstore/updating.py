@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from .. import files
 from .. import optimizer as opt
+from ..checks import FUNCTION, check_kind, or_none
 from ..errors import ArgumentError, StateError, shown
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater
@@ -58,6 +59,7 @@ class Updating:
         self._set_updater(opt.get_updater(optimizer))
 
     def _set_updater(self, updater: UpdateFunction) -> None:
+        check_kind("KVStore.set_updater", or_none(FUNCTION), updater=updater)
         self._updater = updater
 
     def set_updater(self, updater: UpdateFunction) -> None:

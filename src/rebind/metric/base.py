@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy
 
+from ..checks import FUNCTION, check_kind
 from ..errors import AbsentFeatureError, ArgumentError, NameLookupError, ParameterError, StateError, shown
 from ..registry import Registry
 from .arrays import Array, Arrays, as_list, as_numpy, as_tensor, check_label_shapes
@@ -214,6 +215,7 @@ class CustomMetric(EvalMetric):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_kind(type(self).__name__, FUNCTION, feval=feval)
         if name is None:
             name = getattr(feval, "__name__", type(feval).__name__)
             # A lambda: its name says nothing.

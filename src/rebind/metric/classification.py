@@ -9,7 +9,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from ..checks import check_numbers
+from ..checks import INT, check_kind, check_numbers
 from ..errors import ParameterError, ShapeError
 from .arrays import same_length
 from .base import metrics
@@ -133,6 +133,7 @@ class Accuracy(EvalMetric["Tensor | int"]):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_kind(type(self).__name__, INT, axis=axis)
         super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
         self.axis = axis
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic
 
 from torch import Tensor
 
+from ..checks import DICT, check_kind
 from ..errors import ParameterError
 from ..grad_mode import grad_mode
 from ..ndarray.sending import sent
@@ -179,6 +180,8 @@ class EvalMetric(Generic[Sum]):
         >>> metric.get()
         ('mae', 2.0)
         """
+        if label.__class__ is not dict or pred.__class__ is not dict:  # those of a module are, in every batch
+            check_kind(f"{type(self).__name__}.update_dict", DICT, label=label, pred=pred)
         labels = pick(label, self.label_names, f"{self.name}: label_names")
         preds = pick(pred, self.output_names, f"{self.name}: output_names")
         self.update(labels, preds)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from .. import checkpoint
-from ..checks import warn_user
+from ..checks import DICT, NUMBER, check_kind, or_none, warn_user
 from ..device import Device, as_devices
 from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
 from ..initializer import InitDesc, Uniform
@@ -60,6 +60,7 @@ class NetworkModel:
         self.allow_extra_params = allow_extra_params
         self.begin_epoch = begin_epoch
         self.kwargs = kwargs
+        check_kind("FeedForward", or_none(DICT), arg_params=arg_params, aux_params=aux_params)
         # Dicts of its own: the caller's stay whole when extra names are dropped.
         self.arg_params: ArrayDict | None = None if arg_params is None else dict(arg_params)
         self.aux_params: ArrayDict | None = None if aux_params is None else dict(aux_params)
@@ -320,6 +321,7 @@ def _devices(ctx: Device | Sequence[Device] | None) -> list[Device]:
 
 
 def _at_least_one(name: str, value: Number) -> Number:
+    check_kind("FeedForward", or_none(NUMBER), **{name: value})
     if value is not None and value < 1:
         raise ParameterError(f"FeedForward: {name} must be >= 1; got {value!r}")
     return value

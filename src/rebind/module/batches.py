@@ -7,6 +7,7 @@ from typing import TypeAlias, TypeGuard, TypeVar, cast
 
 import torch
 
+from ..checks import FUNCTION, check_kind
 from ..errors import StateError
 from ..io import DataDesc
 from ..ndarray import NDArray, array
@@ -171,12 +172,17 @@ def placeholder_descs(count: int) -> list[DataDesc]:
     return [DataDesc(f"label{i}", ()) for i in range(count)]
 
 
-def as_callbacks(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
-    """Return none, one or several callbacks as a list.
+def as_callbacks(callbacks: Callback | Iterable[Callback] | None, who: str | None = None) -> list[Callback]:
+    """Return none, one or several callbacks as a list; with `who`, which names the argument, each is checked.
 
     >>> as_callbacks(None), as_callbacks(print) == as_callbacks([print])
     ([], True)
     """
     if callbacks is None:
         return []
-    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]  # type: ignore[list-item]  # a callback that is iterable is one callback
+    found: list[Callback] = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]  # type: ignore[list-item]  # a callback that is iterable is one callback
+    if who is not None:
+        owner, _, name = who.rpartition(": ")
+        for callback in found:
+            check_kind(owner, FUNCTION, **{name: callback})
+    return found

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from ..checks import warn_user
+from ..checks import DICT, FLAG, LIST, Kind, an, check_kind, or_none, warn_user
 from ..device import Device
 from ..errors import ParameterError, StateError
 from ..executor import DataParallelExecutorGroup, GradReqs, run_as
@@ -29,6 +29,11 @@ from .settings import Binding, RowIds, read_devices
 from .steps import Arrays, HeadGrads, Labels
 
 __all__ = ["BoundModule"]
+
+_GROUPS = Kind("a dict or a list of dicts", lambda value: isinstance(value, (Mapping, list, tuple)))
+_LABELS = Kind("a list of arrays", lambda value: value is None or isinstance(value, (list, tuple)))
+_MONITOR = Kind("a Monitor", lambda value: hasattr(value, "install"))
+_METRIC = Kind("a metric", lambda value: hasattr(value, "update_dict"))
 
 
 class BoundModule(Inspection):
@@ -59,6 +64,14 @@ class BoundModule(Inspection):
         backend: str | None = None,
         recompute: bool | None = None,
     ) -> None:
+        who = type(self).__name__
+        check_kind(who, an(Symbol), symbol=symbol)
+        check_kind(
+            who, or_none(LIST), data_names=data_names, label_names=label_names, state_names=state_names
+        )
+        check_kind(who, or_none(LIST), fixed_param_names=fixed_param_names)
+        check_kind(who, or_none(_GROUPS), group2ctxs=group2ctxs)
+        check_kind(who, or_none(DICT), compression_params=compression_params)
         super().__init__(logger)
         if not isinstance(symbol, Symbol):
             raise not_a_symbol(symbol)
@@ -139,6 +152,14 @@ class BoundModule(Inspection):
         >>> module.output_shapes
         [('fc_output', (8, 2))]
         """
+        check_kind(
+            "Module.bind",
+            FLAG,
+            for_training=for_training,
+            inputs_need_grad=inputs_need_grad,
+            force_rebind=force_rebind,
+        )
+        check_kind("Module.bind", or_none(an(BoundModule)), shared_module=shared_module)
         binding = Binding(
             data=read_descs(data_shapes, "data_shapes"),
             labels=read_descs(label_shapes, "label_shapes") or None,
@@ -249,6 +270,9 @@ class BoundModule(Inspection):
         >>> module.get_outputs()[0].shape
         (5, 3)
         """
+        asked: object = is_train
+        if asked.__class__ is str:  # the quickest way to ask: this is called for every batch
+            check_kind("Module.forward", or_none(FLAG), is_train=is_train)
         group, training = self._group, self.for_training if is_train is None else is_train
         if (
             group is not None
@@ -299,7 +323,14 @@ class BoundModule(Inspection):
         self._need_group("set_states()").set_states(states, value)
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        self._need_run("update_metric()").update_metric(eval_metric, labels or [], pre_sliced)
+        group = self._need_run("update_metric()")
+        if labels.__class__ is not list:  # the common form, in every batch
+            check_kind("Module.update_metric", _LABELS, labels=labels)
+        try:
+            group.update_metric(eval_metric, labels or [], pre_sliced)
+        except AttributeError:
+            check_kind("Module.update_metric", _METRIC, eval_metric=eval_metric)
+            raise
 
     def release(self) -> None:
         """Free what the last batch holds for `backward`."""
@@ -307,6 +338,7 @@ class BoundModule(Inspection):
             exe.release()
 
     def install_monitor(self, mon: Monitor) -> None:
+        check_kind("Module.install_monitor", _MONITOR, mon=mon)
         self._need_group("install_monitor()").install_monitor(mon)
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:

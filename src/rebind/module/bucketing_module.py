@@ -101,7 +101,7 @@ class BucketingModule(CurrentBucket):
         backend: str | None = None,
         recompute: bool | None = None,
     ) -> None:
-        if not callable(sym_gen):
+        if not callable(sym_gen) or isinstance(sym_gen, Symbol):  # a symbol can be called, to compose it
             raise ArgumentError(
                 "BucketingModule: sym_gen must be a function from a bucket's key to its (symbol, data_names, "
                 f"label_names); got {sym_gen!r}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from ..checks import warn_user
-from ..errors import ArgumentError, NameLookupError, near_names
+from ..checks import LIST, Kind, check_kind, or_none, warn_user
+from ..errors import ArgumentError, NameLookupError, near_names, shown
 from ..io import DataDesc
 from ..protocols import ShapeSpec
 from ..shapes import HasShape
@@ -16,6 +16,11 @@ __all__ = ["Shapes", "as_names", "check_names", "described", "have_shapes", "rea
 #: What `bind` takes: `DataDesc` records, or pairs of name and shape.
 Shapes: TypeAlias = Sequence[DataDesc | ShapeSpec]
 
+_DESCS = Kind(
+    "a list of DataDesc records or pairs (name, shape)",
+    lambda value: LIST.allows(value) and not hasattr(value, "provide_data") and not hasattr(value, "keys"),
+)
+
 
 def read_descs(shapes: Shapes | None, who: str) -> list[DataDesc]:
     """Return `DataDesc` records from records, or pairs of name and shape.
@@ -23,6 +28,7 @@ def read_descs(shapes: Shapes | None, who: str) -> list[DataDesc]:
     >>> read_descs([("data", (4, 3))], "data_shapes")[0].layout
     'NCHW'
     """
+    check_kind("bind", or_none(_DESCS), **{who: shapes})
     descs = []
     for item in shapes or ():
         if isinstance(item, DataDesc):
@@ -31,7 +37,7 @@ def read_descs(shapes: Shapes | None, who: str) -> list[DataDesc]:
             descs.append(DataDesc(*item))
         else:
             raise ArgumentError(
-                f"bind: {who} must hold DataDesc records or pairs (name, shape); got {item!r}"
+                f"bind: {who} must hold DataDesc records or pairs (name, shape); got {item!r} in {shown(shapes)}"
             )
     return descs
 

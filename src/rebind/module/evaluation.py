@@ -9,6 +9,7 @@ import torch
 
 from .. import metric as metrics
 from ..callback import BatchEndParam, StopTraining
+from ..checks import FLAG, NUMBER, check_kind, or_none
 from ..errors import ParameterError, ShapeError, StateError
 from ..executor import batch_axis
 from ..logs import resolve
@@ -99,6 +100,10 @@ class Evaluation(Steps):
         [('mse', 2.0)]
         """
         self._need_params("score")
+        check_kind("score", FLAG, reset=reset)
+        check_kind("score", or_none(NUMBER), num_batch=num_batch)
+        batch_end = as_callbacks(batch_end_callback, "score: batch_end_callback")
+        score_end = as_callbacks(score_end_callback, "score: score_end_callback")
         data = as_source(eval_data, "score: eval_data", self, y=y, batch_size=batch_size)
         if reset:
             rewind(data)
@@ -115,7 +120,7 @@ class Evaluation(Steps):
             self._measure_batches(
                 first(noted(data, f"score, epoch {epoch}"), num_batch),
                 metric,
-                as_callbacks(batch_end_callback),
+                batch_end,
                 epoch,
                 sparse_row_id_fn,
                 seen,
@@ -134,7 +139,7 @@ class Evaluation(Steps):
         if stop is not None:
             raise stop
         record = self.batch_record(epoch, seen[0], metric, None)  # as in MXNet, the number of batches
-        for callback in as_callbacks(score_end_callback):
+        for callback in score_end:
             callback(record)
         return metric.get_name_value()
 
@@ -275,6 +280,8 @@ class Evaluation(Steps):
         """
         # A generator: nothing happens, and nothing is checked, before the first batch is asked for.
         self._need_params("iter_predict")
+        check_kind("iter_predict", FLAG, reset=reset)
+        check_kind("iter_predict", or_none(NUMBER), num_batch=num_batch)
         data = as_source(eval_data, "predict: eval_data", self, batch_size=batch_size, labelled=False)
         if reset:
             rewind(data)
@@ -325,6 +332,10 @@ class Evaluation(Steps):
         [4.0, 9.0]
         """
         self._need_params("predict")
+        check_kind(
+            "predict", FLAG, merge_batches=merge_batches, reset=reset, always_output_list=always_output_list
+        )
+        check_kind("predict", or_none(NUMBER), num_batch=num_batch)
         if batch_size is None and is_arrays(eval_data):
             named = arrays_of(eval_data, names_of(self)[0], "predict: eval_data", "inputs")
             # Arrays without a batch size are one batch.

@@ -115,6 +115,11 @@ def check_arrays(kind: str, arrays: Sequence[object], names: Sequence[str]) -> N
     rebind.errors.ArgumentError: Module.forward: data[0] of the batch, 'x', must be an array; got None
     """
     for i, (array, name) in enumerate(zip(arrays, names, strict=False)):
+        if isinstance(array, tuple) and len(array) == 2:  # as an iterator's `data` has them
+            raise ArgumentError(
+                f"Module.forward: {kind}[{i}] must be an array; got a pair, as an iterator holds them. Give a batch of "
+                "it: next(iterator)."
+            )
         if not hasattr(array, "shape"):
             raise ArgumentError(
                 f"Module.forward: {kind}[{i}] of the batch, {name!r}, must be an array; got {shown(array)}"

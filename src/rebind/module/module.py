@@ -9,7 +9,7 @@ import torch
 
 from .. import checkpoint
 from ..absent import old_names
-from ..checks import warn_user
+from ..checks import DICT, FLAG, PAIRS, PATH, an, check_kind, or_none, warn_user
 from ..errors import ParameterError, StateError
 from ..initializer import Uniform
 from ..kvstore import choose_store
@@ -162,6 +162,9 @@ class Module(WholeSteps):
         ParameterError
             When a value is missing, without `allow_missing`; the module then stays as it was.
         """
+        check_kind("Module.init_params", or_none(DICT), arg_params=arg_params, aux_params=aux_params)
+        flags = {"allow_missing": allow_missing, "force_init": force_init, "allow_extra": allow_extra}
+        check_kind("Module.init_params", FLAG, **flags)
         values = InitialValues(
             initializer=initializer,
             arg_params=arg_params,
@@ -188,6 +191,9 @@ class Module(WholeSteps):
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
+        check_kind("Module.set_params", or_none(DICT), arg_params=arg_params, aux_params=aux_params)
+        flags = {"allow_missing": allow_missing, "force_init": force_init, "allow_extra": allow_extra}
+        check_kind("Module.set_params", FLAG, **flags)
         if not allow_missing:  # as in MXNet: an init without initializer, for which every value must be there
             self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
@@ -225,6 +231,8 @@ class Module(WholeSteps):
         """
         if not self.binded or not self.params_initialized:
             raise StateError("Module.init_optimizer() needs bind() and init_params() first")
+        check_kind("Module.init_optimizer", or_none(PAIRS), optimizer_params=optimizer_params)
+        check_kind("Module.init_optimizer", FLAG, force_init=force_init)
         if self._policy is not None and not force_init:
             _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")
             return
@@ -263,6 +271,7 @@ class Module(WholeSteps):
 
     def borrow_optimizer(self, shared_module: Module) -> None:
         """Use the optimizer of another module, and its states."""
+        check_kind("Module.borrow_optimizer", an(Module), shared_module=shared_module)
         policy = shared_module.policy
         if policy is None:
             raise StateError("Module.borrow_optimizer: shared_module needs init_optimizer() first")
@@ -329,10 +338,12 @@ class Module(WholeSteps):
 
     def save_optimizer_states(self, fname: str) -> None:
         """Write the optimizer's states to a file, which appears whole or not at all."""
+        check_kind("Module.save_optimizer_states", PATH, fname=fname)
         self._need_policy("save_optimizer_states()").save_states(fname)
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the optimizer's states from a file."""
+        check_kind("Module.load_optimizer_states", PATH, fname=fname)
         self._need_policy("load_optimizer_states()").load_states(fname)
 
     def save_checkpoint(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ..absent import old_names
+from ..checks import LIST, Kind, check_kind, or_none
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..executor import GradReqs
 from ..initializer import Uniform
@@ -69,6 +70,9 @@ class PythonModule(BaseModule):
         logger: Logger = logging,
     ) -> None:
         super().__init__(logger)
+        who = type(self).__name__
+        check_kind(who, _NAMES, data_names=data_names, output_names=output_names)
+        check_kind(who, or_none(_NAMES), label_names=label_names)
         self._data_names = _names(data_names)
         self._label_names = None if label_names is None else _names(label_names)
         self._output_names = _names(output_names)
@@ -373,6 +377,9 @@ class PythonLossModule(PythonModule):
         if self._scores_grad is None:
             raise StateError(f"{type(self).__name__}.get_input_grads() needs backward() first")
         return [self._scores_grad] if merge_multi_context else [[self._scores_grad]]
+
+
+_NAMES = Kind("a name or a list of names", lambda value: isinstance(value, str) or LIST.allows(value))
 
 
 def _names(names: Sequence[str]) -> list[str]:

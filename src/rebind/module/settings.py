@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ..callback.hooks import Hook, hooks_of
 from ..checkpoint import Checkpoint
-from ..checks import check_instance, check_numbers
+from ..checks import LIST, NUMBER, check_instance, check_kind, check_numbers, or_none
 from ..device import Device, as_devices
 from ..errors import ArgumentError, ParameterError, shown
 from ..executor import GradReqs
@@ -60,8 +60,11 @@ def read_devices(
     >>> read_devices([mx.cpu(0), mx.cpu(1)], None)
     ([cpu(0), cpu(1)], [1.0, 1.0])
     """
+    check_kind("Module", or_none(LIST), work_load_list=work_load_list)
     devices = as_devices(context, "Module: context")
     work_loads = [1.0] * len(devices) if work_load_list is None else list(work_load_list)
+    for i, share in enumerate(work_loads):
+        check_kind("Module", NUMBER, **{f"work_load_list[{i}]": share})
     if len(work_loads) != len(devices):
         raise ParameterError(
             f"Module: work_load_list must have a number for each of {devices}; got {work_load_list}"

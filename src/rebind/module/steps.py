@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from ..checks import is_ours
+from ..checks import Kind, check_kind, is_ours
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..io import DataDesc
@@ -30,6 +30,9 @@ Arrays: TypeAlias = list[NDArray] | list[list[NDArray]]
 HeadGrads: TypeAlias = NDArray | Sequence[NDArray | None] | Mapping[str, NDArray | None] | None
 #: The labels of a batch; or, already sliced, a list of them for each device.
 Labels: TypeAlias = Sequence[NDArray] | Sequence[Sequence[NDArray]] | None
+
+
+_LOGGER = Kind("a logger, with info() and warning()", lambda value: hasattr(value, "info"))
 
 
 class Steps(JointSteps):
@@ -69,6 +72,7 @@ class Steps(JointSteps):
     loss_scaler: LossScaling | None = None
 
     def __init__(self, logger: Logger = logging) -> None:
+        check_kind(type(self).__name__, _LOGGER, logger=logger)
         self.logger = logger
         self._symbol: Symbol | None = None
 

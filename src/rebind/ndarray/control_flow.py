@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ..errors import ArgumentError, ParameterError, ShapeError
-from ..nested import Form, flatten, pair, restore
+from ..checks import FUNCTION, check_kind
+from ..errors import ArgumentError, ShapeError
+from ..nested import Form, flatten, pair, read_limit, restore
 from ..ops import find
 from .creation import zeros
 from .ndarray import NDArray, call
@@ -105,9 +106,8 @@ def while_loop(
     >>> outputs[0].asnumpy().ravel(), total.asnumpy()
     (array([0., 1., 4., 0.], dtype=float32), array([3.], dtype=float32))
     """
-    if max_iterations is None:
-        raise ParameterError("contrib.while_loop: needs max_iterations, the largest number of steps")
-    limit = int(max_iterations)
+    check_kind("contrib.while_loop", FUNCTION, cond=cond, func=func)
+    limit = read_limit(max_iterations)
     values, form = flatten(loop_vars, NDArray, "contrib.while_loop: loop_vars")
     # One loop variable goes to the functions as it is, not in a list.
     single = form is None

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from .. import dtypes
+from ..checks import BYTES, COUNT, LIST, NUMBER, WHOLE, Kind, an, check_kind
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, OutOfMemoryError, ParameterError, ShapeError
@@ -36,6 +37,15 @@ __all__ = [
 
 
 Sizes: TypeAlias = "int | Sequence[int]"
+
+_DLPACK = Kind(
+    "an object with __dlpack__(), or a capsule",
+    lambda value: hasattr(value, "__dlpack__") or type(value).__name__ == "PyCapsule",
+)
+_VALUES = Kind(
+    "a number, a list of numbers or an array",
+    lambda value: not isinstance(value, (str, bytes, type(None), dict, set)),
+)
 
 
 class SupportsDLPack(Protocol):
@@ -69,7 +79,7 @@ def _filled(
     if out is not None:
         out[:] = value
         return out
-    wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
+    wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype, f"{who}: dtype")
     sizes, device = _shape_and_device(who, shape, ctx)
     try:
         filled = torch.full(sizes, dtypes.number_in(wanted, value), dtype=wanted, device=device.torch)
@@ -100,7 +110,7 @@ def zeros(
         # `out` says by its own storage what it is.
         return _filled("nd.zeros", shape, ctx, dtype, 0, out)
     sizes, device = _shape_and_device("nd.zeros", shape, ctx)
-    wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
+    wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype, "nd.zeros: dtype")
     return wrap(kind.zeros(sizes, wanted, device.torch), device)
 
 
@@ -120,7 +130,7 @@ def ones(
 
 def full(
     shape: Sizes,
-    val: float,
+    val: float | Sequence[float] | NDArray,
     ctx: Device | None = None,
     dtype: DTypeLike | None = None,
     out: NDArray | None = None,
@@ -130,7 +140,12 @@ def full(
     >>> full((2,), 7).asnumpy().tolist()
     [7.0, 7.0]
     """
-    return _filled("nd.full", shape, ctx, dtype, val, out)
+    if isinstance(val, (int, float, np.number)):
+        return _filled("nd.full", shape, ctx, dtype, val, out)
+    check_kind("nd.full", _VALUES, val=val)
+    filled = _filled("nd.full", shape, ctx, dtype, 0, out)
+    filled[:] = val  # a list or an array is repeated, as in MXNet
+    return filled
 
 
 def empty(
@@ -186,8 +201,13 @@ def linspace(
     """
     device = as_device(ctx, "nd.linspace: ctx")
     # In double precision first, so that the values are the nearest of their type.
-    values = torch.linspace(start, stop, num + (not endpoint), dtype=torch.float64)[:num]
-    return NDArray(sent(values, device.torch, dtypes.torch_dtype(dtype)), device)
+    try:
+        values = torch.linspace(start, stop, num + (not endpoint), dtype=torch.float64)[:num]
+    except (TypeError, RuntimeError):
+        check_kind("nd.linspace", NUMBER, start=start, stop=stop)
+        check_kind("nd.linspace", WHOLE, num=num)
+        raise
+    return NDArray(sent(values, device.torch, dtypes.torch_dtype(dtype, "nd.linspace: dtype")), device)
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeLike | None = None) -> NDArray:
@@ -251,6 +271,7 @@ def from_dlpack(dlpack: SupportsDLPack | CapsuleType) -> NDArray:
     >>> t
     tensor([1., 1.])
     """
+    check_kind("nd.from_dlpack", _DLPACK, dlpack=dlpack)
     return from_torch(torch.from_dlpack(dlpack))
 
 
@@ -260,8 +281,10 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     >>> concatenate([zeros((1, 2)), ones((2, 2))]).shape
     (3, 2)
     """
-    if not arrays:
+    check_kind("nd.concatenate", LIST, arrays=arrays)
+    if not len(arrays):
         raise ShapeError("nd.concatenate: needs at least one array; got none")
+    check_kind("nd.concatenate", an(NDArray), **{f"arrays[{i}]": each for i, each in enumerate(arrays)})
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     return call(find("Concat"), tuple(arrays), {"dim": axis})
@@ -273,8 +296,10 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     >>> moveaxis(zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    pairs = [as_tuple(source), as_tuple(destination)]
-    sources, targets = ([normalize_axis(axis, tensor.ndim, "nd.moveaxis") for axis in axes] for axes in pairs)
+    sources, targets = (
+        [normalize_axis(axis, tensor.ndim, f"nd.moveaxis: {name}") for axis in as_tuple(axes)]
+        for name, axes in (("source", source), ("destination", destination))
+    )
     if len(set(sources)) != len(set(targets)) or len(sources) != len(set(sources)):
         raise ShapeError(
             f"nd.moveaxis: needs as many sources as destinations, each once; got {source} and {destination}"
@@ -328,6 +353,7 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
     """
+    check_kind("nd.onehot_encode", an(NDArray), indices=indices, out=out)
     return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out})
 
 
@@ -365,6 +391,7 @@ def imdecode(
     """
     if channels not in (1, 3):
         raise ParameterError(f"nd.imdecode: channels must be 1 or 3; got {channels}")
+    check_kind("nd.imdecode", BYTES, str_img=str_img)
     encoded = NDArray(torch.frombuffer(bytearray(str_img), dtype=torch.uint8))
     image = call(find("_cvimdecode"), (encoded,), {"flag": int(channels == 3)})
     x0, y0, x1, y1 = clip_rect
@@ -410,8 +437,10 @@ def histogram(
     >>> counts.asnumpy().tolist(), bounds.asnumpy().tolist()
     ([1, 3], [0.0, 1.0, 2.0])
     """
+    check_kind("nd.histogram", an(NDArray), a=a)
     if isinstance(bins, NDArray):
         return call(find("_histogram"), (a, bins), {})
+    check_kind("nd.histogram", COUNT, bins=bins)
     if range is None and not a.storage.dtype.is_floating_point:
         a = a.astype("float32")  # the bounds need not be integers
     return call(find("_histogram"), (a,), {"bin_cnt": bins, "range": range})

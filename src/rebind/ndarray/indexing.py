@@ -67,7 +67,12 @@ def _torch_index(index: Index, device: torch.device) -> TorchIndex:
 
 def _plain_slice(index: slice) -> slice:
     def plain(value: int | None) -> int | None:
-        return None if value is None else operator.index(value)
+        try:
+            return None if value is None else operator.index(value)
+        except TypeError:
+            raise ParameterError(
+                f"NDArray: the bounds of a slice must be ints or None; got {index!r}"
+            ) from None
 
     return slice(plain(index.start), plain(index.stop), plain(index.step))
 

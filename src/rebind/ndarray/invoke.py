@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from ..device import Device
-from ..errors import ArgumentError, MXNetError, ShapeError
+from ..errors import ArgumentError, MXNetError, ShapeError, shown
 from ..mode import mode
 from ..ops import Operator
 from ..ops.frontend import bind_arguments
@@ -62,6 +62,8 @@ def _invoke_into(
     device: Device | None,
 ) -> ArrayBase | Sequence[ArrayBase]:
     targets: list[ArrayBase] = [out] if isinstance(out, ArrayBase) else list(out)
+    if not all(isinstance(target, ArrayBase) for target in targets):
+        raise ArgumentError(f"out must be an NDArray, or a list of them; got {shown(out)}", argument="out")
     # What is recorded needs results of its own; what writes its states is never recorded.
     recording = mode.recording
     if op.kernels.writes_over and (op.kernels.writes_aux or not recording):

@@ -149,9 +149,8 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
         >>> x.as_in_context(mx.cpu(1)).device, x.as_in_context(mx.cpu(0)) is x
         (cpu(1), True)
         """
-        if as_device(context, "NDArray.as_in_context") == self.device:
-            return self
-        return self.copyto(context)
+        device = as_device(context, "NDArray.as_in_context: context")
+        return self if device == self.device else self.copyto(device)
 
     as_in_ctx = to_device = as_in_context
 
@@ -166,7 +165,7 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
         >>> mx.nd.array([1.7]).astype("int32").asnumpy()
         array([1], dtype=int32)
         """
-        wanted = dtypes.torch_dtype(dtype)
+        wanted = dtypes.torch_dtype("float32" if dtype is None else dtype, "NDArray.astype: dtype")
         if not copy and wanted is self.storage.dtype:
             return self
         if self._is_for_storage():

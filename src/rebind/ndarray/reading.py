@@ -28,9 +28,9 @@ def copied(
     """
     if isinstance(source_array, (ArrayBase, Tensor)):
         tensor = (source_array.tensor if isinstance(source_array, ArrayBase) else source_array).detach()
-        wanted = tensor.dtype if dtype is None else dtypes.torch_dtype(dtype)
+        wanted = tensor.dtype if dtype is None else dtypes.torch_dtype(dtype, "nd.array: dtype")
     else:
-        wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype)
+        wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype, "nd.array: dtype")
         tensor = read_numbers(source_array, "nd.array: source_array")
         if tensor.ndim == 0 and not mode.numpy_shapes:
             tensor = tensor.reshape(1)

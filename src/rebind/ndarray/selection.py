@@ -198,7 +198,10 @@ class Selections(ArrayBase):
         reverse = bool(keywords.pop("reverse", False))
         if keywords:
             raise ArgumentError(f"NDArray.reshape: takes shape and reverse; got {', '.join(keywords)}")
-        sizes = tuple(map(python_operator.index, shape))  # type: ignore[arg-type]  # index() refuses the rest
+        try:
+            sizes = tuple(map(python_operator.index, shape))  # type: ignore[arg-type]  # index() refuses the rest
+        except TypeError:
+            raise ArgumentError(f"NDArray.reshape: shape must be ints; got {shape!r}") from None
         try:
             target = reshape_target(self.shape, sizes, reverse)
         except ShapeError as error:

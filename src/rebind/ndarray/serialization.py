@@ -35,7 +35,8 @@ import torch
 from torch import Tensor
 
 from .. import dtypes, files
-from ..errors import ArgumentError, DTypeError, FormatError, MXNetError
+from ..checks import PATH, check_kind
+from ..errors import ArgumentError, DTypeError, FormatError, MXNetError, shown
 from ..mode import mode
 from .base import wrap
 from .ndarray import NDArray
@@ -77,6 +78,7 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
     ...     list(mx.nd.load(path))
     ['w']
     """
+    check_kind("nd.save", PATH, fname=fname)
     names: list[str] = []
     if isinstance(data, NDArray):
         arrays = [data]
@@ -88,12 +90,12 @@ def save(fname: str | os.PathLike, data: NDArray | Sequence[NDArray] | Mapping[s
     elif isinstance(data, (list, tuple)):
         arrays = list(data)
     else:
-        raise ArgumentError(
-            f"nd.save: data must be an NDArray, a list or a dict of them; got {type(data).__name__}"
-        )
-    for array in arrays:
+        raise ArgumentError(f"nd.save: data must be an NDArray, a list or a dict of them; got {shown(data)}")
+    for i, array in enumerate(arrays):
         if not isinstance(array, NDArray):
-            raise ArgumentError(f"nd.save: data must hold NDArrays only; got {array!r}")
+            raise ArgumentError(
+                f"nd.save: data must hold NDArrays only; got {shown(array)}{f' for {names[i]!r}' if names else ''}"
+            )
     with files.atomic_write(fname) as file:
         # Magic number, a word that is always 0, how many arrays.
         file.write(struct.pack("<QQQ", _MAGIC, 0, len(arrays)))
@@ -161,6 +163,7 @@ def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
     ...     load(path)[0].asnumpy().tolist()
     [1.0, 1.0]
     """
+    check_kind("nd.load", PATH, fname=fname)
     with open(fname, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe: its size is known at its end only
@@ -175,7 +178,7 @@ def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
     []
     """
     if not isinstance(buf, (bytes, bytearray, memoryview)):
-        raise ArgumentError(f"nd.load_frombuffer: buf must be bytes; got {type(buf).__name__}")
+        raise ArgumentError(f"nd.load_frombuffer: buf must be bytes; got {shown(buf)}")
     return _read_file(_Reader(io.BytesIO(buf), len(memoryview(buf).cast("B")), "<buffer>"))
 
 

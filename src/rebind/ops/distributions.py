@@ -16,7 +16,7 @@ from typing import Annotated, TypeAlias
 import torch
 from torch import Tensor
 
-from .. import draws
+from .. import draws, dtypes
 from ..draws import Source
 from ..errors import ShapeError
 from ..params import AtLeast, Between, Params
@@ -95,6 +95,8 @@ class Distribution:
         A form for numbers that is quicker than `draw`: ``(shape, generator, dtype=, device=, **parameters)``.
     aliases
         Further names of the first operator.
+    counts
+        Whether it draws whole numbers, for which every type will do.
     """
 
     kind: str
@@ -107,6 +109,18 @@ class Distribution:
     check: Check
     fill: Callable[..., Tensor] | None = None
     aliases: Sequence[str] = field(default=())
+    counts: bool = False
+
+    def check_type(self, p: Params) -> str | None:
+        """Return what is wrong with the type of the numbers: fractions in whole numbers would all be 0.
+
+        >>> uniform = next(each for each in DISTRIBUTIONS if each.kind == "uniform")
+        >>> uniform.check_type(Params(dtype=torch.int32))
+        'dtype must be a floating type; got int32'
+        """
+        if self.counts or p.dtype is None or p.dtype.is_floating_point:
+            return None
+        return f"dtype must be a floating type; got {dtypes.name(p.dtype)}"
 
     @functools.cached_property
     def defaults(self) -> dict[str, float]:
@@ -207,7 +221,8 @@ def _declare_random(d: Distribution) -> None:
 
     name = f"random_{d.kind}"
     with_signature(function, name, f"Draws from {d.doc}.", d.settings)
-    operator(f"_{name}", *d.aliases, name, types=_typed)(function).check(d.check)
+    op = operator(f"_{name}", *d.aliases, name, types=_typed)(function)
+    op.check(lambda p: d.check(p) or d.check_type(p))
 
 
 def _declare_like(d: Distribution) -> None:
@@ -233,6 +248,7 @@ def _declare_sample(d: Distribution) -> None:
     name = f"sample_{d.kind}"
     with_signature(function, name, f"Draws of `shape` from {d.doc_each}.", map(array, d.arrays))
     op = operator(f"_{name}", name, types=_typed, head_gradient=False)(function)
+    op.check(d.check_type)
     # With one array there is nothing to infer it from.
     if len(d.arrays) > 1:
         op.fill_shapes(_one_shape)
@@ -307,6 +323,7 @@ DISTRIBUTIONS = (
         doc_like="the Poisson distribution with mean `lam`",
         arrays=("lam",),
         doc_each="the Poisson distribution for each mean `lam`",
+        counts=True,
         check=lambda p: None if p.lam >= 0 else f"lam must be at least 0; got {p.lam}",
     ),
     Distribution(
@@ -317,6 +334,7 @@ DISTRIBUTIONS = (
         doc_like="the negative binomial distribution",
         arrays=("k", "p"),
         doc_each="the negative binomial distribution for each pair of `k` and `p`",
+        counts=True,
         check=_positive("p"),
     ),
     Distribution(
@@ -327,6 +345,7 @@ DISTRIBUTIONS = (
         doc_like="the generalized negative binomial distribution",
         arrays=("mu", "alpha"),
         doc_each="the generalized negative binomial distribution for each pair of `mu` and `alpha`",
+        counts=True,
         check=_positive("mu"),
     ),
 )

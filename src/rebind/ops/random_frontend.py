@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from ..checks import NUMBER, check_kind
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from ..first_use import OnFirstUse
@@ -45,6 +46,11 @@ class RandomFunction:
     number: type = float
 
 
+def _rate(scale: float) -> dict[str, float]:
+    check_kind("random.exponential", NUMBER, scale=scale)
+    return {"lam": 1.0 / scale}
+
+
 FUNCTIONS = (
     RandomFunction(
         "uniform", {"low": 0, "high": 1}, "Draw from the uniform distribution on ``[low, high)``."
@@ -59,7 +65,7 @@ FUNCTIONS = (
         "exponential",
         {"scale": 1},
         "Draw from the exponential distribution with mean `scale`.",
-        translate=lambda scale: {"lam": 1.0 / scale},
+        translate=_rate,
     ),
     RandomFunction(
         "gamma",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 import torch
 from torch import Tensor
 
-from ..checks import warn_user
+from ..checks import an, check_kind, warn_user
 from ..errors import ArgumentError, ShapeError, StateError, near_names, shown
 from ..generators import step_seed
 from ..grad_mode import grad_mode
@@ -125,6 +125,7 @@ class Optimizer(Algorithm[State]):
         >>> create("sgd", momentum=0.9).create_state(0, weight).shape, create("sgd").create_state(0, weight)
         ((2,), None)
         """
+        check_kind(f"{type(self).__name__}.create_state", an(NDArray), weight=weight)
         state = self.init_state(weight.tensor)
         if state is None:
             return None
@@ -178,6 +179,9 @@ class Optimizer(Algorithm[State]):
 
     def _update_arrays(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         indices, arrays, grads, states = in_lists(index, weight, grad, state)
+        first: object = arrays[0]  # one will do: this is called for every update
+        if not isinstance(first, NDArray):
+            check_kind(f"{type(self).__name__}.update", an(NDArray), weight=arrays[0], grad=grads[0])
         alike: set[int] = set()
         # As declared by the class itself: a subclass may have another rule. What is drawn would go to other elements.
         by_element = vars(type(self)).get("update_scope") == "element" and not self.draws

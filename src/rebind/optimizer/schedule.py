@@ -8,7 +8,7 @@ from dataclasses import InitVar, dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from .. import config, lr_scheduler
-from ..checks import check_numbers, warn_user
+from ..checks import NUMBER, PAIRS, check_kind, check_numbers, or_none, warn_user
 from ..errors import ArgumentError, ParameterError, StateError, shown
 from ..lr_scheduler import LRScheduler
 
@@ -142,8 +142,7 @@ class Schedule(Settings):
         check_numbers(who, learning_rate=learning_rate, **numbers)
         optional = {each.name for each in fields(self) if each.default is None} | {"learning_rate"}
         for name, value in {"learning_rate": learning_rate, **numbers}.items():
-            if not (_is_number(value) or (value is None and name in optional)):
-                raise ParameterError(f"{who}: {name} must be a number; got {shown(value)}")
+            check_kind(who, or_none(NUMBER) if name in optional else NUMBER, **{name: value})
         schedule = self.lr_scheduler
         # A class can be called as well, but is no schedule yet.
         if schedule is None or (callable(schedule) and not isinstance(schedule, type)):
@@ -229,10 +228,7 @@ class Schedule(Settings):
                 "rate. Change its base_lr instead."
             )
         check_numbers(f"{type(self).__name__}.set_learning_rate", lr=lr)
-        if not _is_number(lr):
-            raise ParameterError(
-                f"{type(self).__name__}.set_learning_rate: lr must be a number; got {shown(lr)}"
-            )
+        check_kind(f"{type(self).__name__}.set_learning_rate", NUMBER, lr=lr)
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Mapping[Hashable, float]) -> None:
@@ -255,7 +251,7 @@ class Schedule(Settings):
         >>> made.rates([0, 1]).lr
         tensor([0.2500, 0.5000], dtype=torch.float64)
         """
-        given = _multipliers(f"{type(self).__name__}.set_lr_mult", args_lr_mult)
+        given = _factors(f"{type(self).__name__}.set_lr_mult", args_lr_mult=args_lr_mult)
         self.lr_mult = self._multipliers_of_symbol("__lr_mult__") | given
 
     def set_wd_mult(self, args_wd_mult: Mapping[Hashable, float]) -> None:
@@ -269,7 +265,7 @@ class Schedule(Settings):
         >>> made.rates([0, 1]).wd
         tensor([0.2500, 0.0000], dtype=torch.float64)
         """
-        given = _multipliers(f"{type(self).__name__}.set_wd_mult", args_wd_mult)
+        given = _factors(f"{type(self).__name__}.set_wd_mult", args_wd_mult=args_wd_mult)
         # MXNet's convention: biases and shifts do not decay, whatever `wd` says.
         undecayed: dict[Hashable, float] = {
             name: 0.0 for name in self.idx2name.values() if not name.endswith(self.decayed_endings)
@@ -319,20 +315,11 @@ class Schedule(Settings):
         return by_name.get(self.idx2name.get(index), 1.0)
 
 
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]  # an error for what is none
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _multipliers(who: str, given: object) -> dict[Hashable, float]:
-    if not isinstance(given, Mapping):
-        raise ArgumentError(
-            f"{who}: the multipliers must be a dict from names or indices to numbers; got {shown(given)}"
-        )
-    for name, value in given.items():
-        if isinstance(value, str) or not _is_number(value):
-            raise ParameterError(f"{who}: the multiplier of {name!r} must be a number; got {shown(value)}")
-    return dict(given)
+def _factors(who: str, **given: Mapping[Hashable, float]) -> dict[Hashable, float]:
+    """Return the factors of one argument as a dict, each a number."""
+    check_kind(who, PAIRS, **given)
+    ((name, factors),) = given.items()
+    found = dict(factors)
+    for key, factor in found.items():
+        check_kind(who, NUMBER, **{f"{name}[{key!r}]": factor})
+    return found

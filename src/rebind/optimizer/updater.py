@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 import torch
 
 from .. import dtypes
-from ..checks import check_instance
+from ..checks import BYTES, PATH, check_instance, check_kind
 from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
 from ..memo import Repeatable
@@ -268,6 +268,7 @@ class Updater:
         Traceback (most recent call last):
         rebind.errors.FormatError: /tmp/...states: must be a .states file; got what cannot be read: Ran out of input
         """
+        check_kind("Updater.load_states", PATH, path=path)
         with open(path, "rb") as file:
             content = file.read()
         try:
@@ -298,6 +299,7 @@ class Updater:
         >>> updater.states[0].asnumpy().tolist()
         [1.0, 1.0]
         """
+        check_kind("Updater.set_states", BYTES, states=states)
         self.states, optimizer = read_states(states)
         # They are checked against the weights at their first use.
         self.states_synced = {}

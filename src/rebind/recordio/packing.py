@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..checks import BYTES, NUMBER, TEXT, Kind, an, check_kind
 from ..errors import ArgumentError, FormatError, ParameterError, shown
 from ..imaging import decode_flagged, encode
 from .stream import Payload
@@ -22,6 +23,10 @@ _Bytes = TypeVar("_Bytes", bytes, bytearray, memoryview)
 
 # Flag, label, id, id2.
 _HEADER = struct.Struct("<IfQQ")
+
+_FOUR = Kind(
+    "an IRHeader: flag, label, id and id2", lambda value: isinstance(value, (tuple, list)) and len(value) == 4
+)
 
 
 class IRHeader(NamedTuple):
@@ -75,7 +80,11 @@ def pack(header: IRHeader | tuple[int, Label, int, int], s: Payload) -> bytes:
         raise ArgumentError(
             f"recordio.pack: s must be bytes; got {type(s).__name__}. Pack a picture that is an array with pack_img."
         )
-    _, label, id, id2 = header
+    try:
+        _, label, id, id2 = header
+    except (TypeError, ValueError):
+        check_kind("recordio.pack", _FOUR, header=header)
+        raise
     try:
         if isinstance(label, numbers.Real):
             return _HEADER.pack(0, float(label), id, id2) + bytes(s)
@@ -116,6 +125,8 @@ def unpack(s: _Bytes) -> tuple[IRHeader, _Bytes]:
     >>> unpack(pack(IRHeader(0, 14, 20129312, 0), b"payload"))
     (HEADER(flag=0, label=14.0, id=20129312, id2=0), b'payload')
     """
+    if not isinstance(s, (bytes, bytearray, memoryview)):  # asked first: each record comes here
+        check_kind("recordio.unpack", BYTES, s=s)
     if len(s) < _HEADER.size:
         raise FormatError(
             f"recordio.unpack: a packed record must have at least the {_HEADER.size} bytes of its header; "
@@ -163,6 +174,9 @@ def pack_img(
     >>> header.id, picture.shape
     (5, (4, 6, 3))
     """
+    check_kind("recordio.pack_img", an(np.ndarray), img=img)
+    check_kind("recordio.pack_img", NUMBER, quality=quality)
+    check_kind("recordio.pack_img", TEXT, img_fmt=img_fmt)
     settings = {".jpg": quality, ".jpeg": quality, ".png": min(quality, 9)}
     return pack(header, encode(img, img_fmt, settings.get(img_fmt.lower()), rgb=False))
 
@@ -193,7 +207,11 @@ def unpack_img(s: Payload, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
     ImportError
         When OpenCV, the extra ``image``, is missing.
     """
-    header, encoded = unpack(memoryview(s))
+    try:
+        header, encoded = unpack(memoryview(s))
+    except TypeError:
+        check_kind("recordio.unpack_img", BYTES, s=s)
+        raise
     return header, decode_flagged(
         encoded, iscolor, what=f"recordio.unpack_img: the record with id {header.id}"
     )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..checks import check_folder
+from ..checks import FUNCTION, PATH, check_folder, check_kind
 from ..errors import (
     FormatError,
     MissingFileError,
@@ -70,6 +70,7 @@ class MXRecordIO:
     """
 
     def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
+        check_kind(self._who, PATH, uri=uri)
         self.uri = os.fspath(uri)
         self.flag = flag
         self.pid: int | None = None
@@ -243,6 +244,8 @@ class MXIndexedRecordIO(MXRecordIO):
         flag: str,
         key_type: Callable[[str], Any] = int,
     ) -> None:
+        check_kind(self._who, PATH, idx_path=idx_path)
+        check_kind(self._who, FUNCTION, key_type=key_type)
         self.idx_path = os.fspath(idx_path)
         self.idx: dict[Any, int] = {}
         self.keys: list[Any] = []

@@ -102,8 +102,8 @@ class RecordWriter:
         """Append a record; return its position in the file."""
         if not isinstance(payload, (bytes, bytearray, memoryview)):
             raise ArgumentError(
-                f"a record must be bytes; got {type(payload).__name__}. Encode text with .encode(), and an array "
-                f"with recordio.pack_img or .tobytes()."
+                f"write: a record must be bytes; got {type(payload).__name__}. Encode text with .encode(), and an "
+                f"array with recordio.pack_img or .tobytes()."
             )
         payload = bytes(payload)  # bytes themselves are not copied
         if len(payload) > LONGEST:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypedDict
 
 from .. import symbol
-from ..checks import warn_user
+from ..checks import DICT, FUNCTION, LIST, TEXT, an, check_kind, or_none, warn_user
 from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
 from ..ndarray import NDArray, concat
 from ..protocols import ArrayDict
@@ -59,6 +59,8 @@ class BaseRNNCell:
     _by_step = True
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
+        check_kind(type(self).__name__, TEXT, prefix=prefix)
+        check_kind(type(self).__name__, or_none(an(RNNParams)), params=params)
         # Whether nobody has seen its parameters: who combines cells may then still replace them.
         self._own_params = params is None
         self._prefix = prefix
@@ -151,6 +153,7 @@ class BaseRNNCell:
             warn_user(
                 f"{type(self).__name__}.begin_state: shape has no effect; the cell's states have theirs"
             )
+        check_kind(f"{type(self).__name__}.begin_state", FUNCTION, func=func)
         states = []
         for info in self.state_info:
             self._init_counter += 1
@@ -207,6 +210,7 @@ class BaseRNNCell:
         """Return the states before the first step as a flat list: those given, or new ones."""
         if given is None:
             return self.begin_state()
+        check_kind(type(self).__name__, LIST, begin_state=given)
         states = flat(given)
         if len(states) != len(self.state_info):
             raise ArgumentError(
@@ -251,8 +255,9 @@ class BaseRNNCell:
         >>> len(unpacked), unpacked["gru_i2h_r_weight"].shape
         (12, (2, 3))
         """
-        found = dict(args)
         who = f"{type(self).__name__}.unpack_weights"
+        check_kind(who, DICT, args=args)
+        found = dict(args)
         for way in self._packed_names():
             # Cells that share parameters meet them unpacked by the first of them.
             packed = {
@@ -286,8 +291,9 @@ class BaseRNNCell:
         >>> sorted(cell.pack_weights(cell.unpack_weights(args)))
         ['rnn_h2h_bias', 'rnn_h2h_weight', 'rnn_i2h_bias', 'rnn_i2h_weight']
         """
-        found = dict(args)
         who = f"{type(self).__name__}.pack_weights"
+        check_kind(who, DICT, args=args)
+        found = dict(args)
         for packed, pieces in (pair for way in self._packed_names() for pair in way.items()):
             if packed in found and not any(name in found for name in pieces):
                 continue  # another cell, which shares it, has packed it

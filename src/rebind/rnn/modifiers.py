@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from .. import symbol
-from ..checks import check_numbers
+from ..checks import PROBABILITY, check_kind, check_numbers
 from ..errors import ArgumentError
 from ..ndarray import NDArray
 from ..protocols import ArrayDict
@@ -41,6 +41,7 @@ class DropoutCell(BaseRNNCell):
     def __init__(self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None) -> None:
         super().__init__(prefix, params)
         check_numbers("DropoutCell", dropout=dropout)
+        check_kind("DropoutCell", PROBABILITY, dropout=dropout)
         self.dropout = dropout
 
     @property
@@ -174,6 +175,7 @@ class ZoneoutCell(ModifierCell):
                 "Put the zoneout around the cells inside of a bidirectional one; unfuse() a fused one."
             )
         check_numbers("ZoneoutCell", zoneout_outputs=zoneout_outputs, zoneout_states=zoneout_states)
+        check_kind("ZoneoutCell", PROBABILITY, zoneout_outputs=zoneout_outputs, zoneout_states=zoneout_states)
         super().__init__(base_cell)
         self.zoneout_outputs = zoneout_outputs
         self.zoneout_states = zoneout_states

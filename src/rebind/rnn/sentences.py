@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from ..checks import warn_user
+from ..checks import DICT, LIST, Kind, check_kind, or_none, warn_user
 from ..dtypes import DTypeLike, numpy_type
 from ..errors import NameLookupError, ParameterError
 from ..io import DataBatch, DataDesc
@@ -16,6 +16,10 @@ from ..io.iterator import CurrentBatch, State
 from ..ndarray import NDArray, array
 
 __all__ = ["BucketSentenceIter", "encode_sentences"]
+
+_NUMBERS = Kind(
+    "a list of numbers, as encode_sentences() makes it", lambda value: not isinstance(value, (str, bytes))
+)
 
 
 def encode_sentences(
@@ -54,6 +58,8 @@ def encode_sentences(
     >>> encode_sentences([["to", "be"], ["or", "not", "to", "be"]], start_label=1, invalid_label=0)
     ([[1, 2], [3, 4, 1, 2]], {'\n': 0, 'to': 1, 'be': 2, 'or': 3, 'not': 4})
     """
+    check_kind("encode_sentences", LIST, sentences=sentences)
+    check_kind("encode_sentences", or_none(DICT), vocab=vocab)
     grows = vocab is None
     numbers = {invalid_key: invalid_label} if vocab is None else vocab
     following = start_label
@@ -136,6 +142,11 @@ class BucketSentenceIter(CurrentBatch):
         layout: str = "NT",
     ) -> None:
         super().__init__(batch_size)
+        check_kind("BucketSentenceIter", LIST, sentences=sentences)
+        check_kind("BucketSentenceIter", or_none(LIST), buckets=buckets)
+        for i, sentence in enumerate(sentences):
+            check_kind("BucketSentenceIter", _NUMBERS, **{f"sentences[{i}]": sentence})
+        numpy_type(dtype, "BucketSentenceIter: dtype")
         if batch_size < 1:
             raise ParameterError(f"BucketSentenceIter: batch_size must be >= 1; got {batch_size}")
         self.major_axis = layout.find("N")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .. import symbol
+from ..checks import COUNT, check_kind
 from ..errors import ArgumentError, ParameterError
 from ..symbol import Symbol
 
@@ -43,6 +44,7 @@ def as_list(steps: Steps, length: int, layout: str, who: str) -> list[Symbol]:
                 f"{who}: inputs must be a symbol with one output, or a list; got {steps!r} with {len(steps)} "
                 "outputs. Give list(inputs) to have each output as one step."
             )
+        check_kind(who, COUNT, length=length)
         return list(
             symbol.split(
                 steps,

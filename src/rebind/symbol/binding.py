@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..checks import warn_user
+from ..checks import DICT, an, check_kind, or_none, warn_user
 from ..device import Device, as_device
-from ..dtypes import DTypeLike
+from ..dtypes import DTypeLike, torch_dtype
 from ..errors import near_names
 from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, run_as, simple_bind
 from ..graph import Facts, Target, infer_shapes, infer_types
@@ -90,6 +90,8 @@ class Binding(Inspection):
         6.0
         """
         device = as_device(ctx, "Symbol.bind: ctx")
+        check_kind("Symbol.bind", or_none(DICT), group2ctx=group2ctx)
+        check_kind("Symbol.bind", or_none(an(Executor)), shared_exec=shared_exec)
         chosen = run_as(self, backend, recompute)
         return bind(chosen, device, args, args_grad, grad_req, aux_states, group2ctx)
 
@@ -140,7 +142,13 @@ class Binding(Inspection):
         ((2, 3), (8, 2))
         """
         device = as_device(ctx, "Symbol.simple_bind: ctx")
+        dicts = {"type_dict": type_dict, "stype_dict": stype_dict, "group2ctx": group2ctx}
+        check_kind("Symbol.simple_bind", or_none(DICT), **dicts)
+        check_kind("Symbol.simple_bind", or_none(an(Executor)), shared_exec=shared_exec)
         stypes = _storage_types(stype_dict or {})
+        for name, dtype in (type_dict or {}).items():
+            if dtype is not None:
+                torch_dtype(dtype, f"Symbol.simple_bind: type_dict: type of {name!r}")
         shapes = self._of_inputs(kwargs, "simple_bind")
         types = named_values(self, "simple_bind", (), type_dict or {})
         sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(shapes))
@@ -266,6 +274,6 @@ def _storage_types(given: Mapping[str, str]) -> dict[str, str]:
         if stype in SPARSE and not has_storage_kind(stype):
             warn_of_dense(f"arrays of Symbol.simple_bind(stype_dict={{...: {stype!r}}})")
             continue
-        storage_kind(stype, f"Symbol.simple_bind: stype of {name!r}")
+        storage_kind(stype, f"Symbol.simple_bind: stype_dict: stype of {name!r}")
         found[name] = stype
     return found

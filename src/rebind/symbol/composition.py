@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..checks import warn_user
+from ..checks import TEXT, check_kind, warn_user
 from ..device import Device
 from ..errors import MXNetError, ParameterError, near_names
 from ..graph import Application, Entry, input_variable, symbol_json
@@ -47,7 +47,10 @@ def apply(
     """
     # The name comes first, so that an error names the node, an automatic name too; as in MXNet, a call that fails uses
     # it up.
-    name = NameManager.current.get(kwargs.pop("name", None), hint)
+    given = kwargs.pop("name", None)
+    if given is not None:
+        check_kind(called_as or op.name, TEXT, name=given)
+    name = NameManager.current.get(given, hint)
     try:
         node = _node(op, name, args, kwargs, called_as or op.name)
     except MXNetError as error:
@@ -63,6 +66,8 @@ def _node(
     op: Operator, name: str, args: Sequence[Any], kwargs: dict[str, Any], called_as: str
 ) -> Application:
     attr = kwargs.pop("attr", None) or {}
+    if not isinstance(attr, Mapping):
+        raise ParameterError(f"attr must be a dict; got {attr!r}", argument="attr")
     kwargs.pop("out", None)
     if op.depends_on_parameters:
         # What an operator such as `Custom` is resolved by: parameters only, neither symbols nor attributes.

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import ArgumentError, MXNetError, ParameterError
+from ..checks import FUNCTION, check_kind
+from ..errors import ArgumentError, MXNetError
 from ..graph import Application, Entry, Graph, Node, Variable
 from ..graph.control_flow import control_flow_operator
-from ..nested import flatten, pair, restore
+from ..nested import flatten, pair, read_limit, restore
 from ..ops import find
 from ..params import format_value
 from ..scope import AttrScope, NameManager
@@ -52,6 +53,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     >>> [value.asnumpy().ravel().tolist() for value in executor.forward()]
     [[10.0, 20.0, 30.0], [6.0]]
     """
+    check_kind("contrib.foreach", FUNCTION, body=body)
     arrays, data_form = flatten(data, Symbol, "contrib.foreach: data")
     states, state_form = flatten(init_states, Symbol, "contrib.foreach: init_states")
     with _BodyScope(name) as scope:
@@ -121,8 +123,8 @@ def while_loop(
     >>> [value.asnumpy().ravel().tolist() for value in found]
     [[0.0, 1.0, 4.0, 0.0], [3.0]]
     """
-    if max_iterations is None:
-        raise ParameterError("contrib.while_loop: needs max_iterations, the largest number of steps")
+    check_kind("contrib.while_loop", FUNCTION, cond=cond, func=func)
+    limit = read_limit(max_iterations)
     values, form = flatten(loop_vars, Symbol, "contrib.while_loop: loop_vars")
     with _BodyScope(f"{name}_cond") as condition:
         stand_ins = condition.stand_ins(values)
@@ -157,7 +159,7 @@ def while_loop(
     given = {
         "num_outputs": len(graph.outputs),
         "num_out_data": len(found),
-        "max_iterations": int(max_iterations),
+        "max_iterations": limit,
         "cond_input_locs": condition_places,
         "func_input_locs": step_places,
         "func_var_locs": [positions(symbol, "contrib.while_loop: a loop variable") for symbol in stand_ins],

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
+from ..checks import NUMBER, check_kind
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from ..ops import find
@@ -49,6 +50,7 @@ def full(shape: int | Sequence[int], val: float, dtype: DTypeLike | None = None,
     >>> mx.sym.full((2,), 7).eval()[0].asnumpy().tolist()
     [7.0, 7.0]
     """
+    check_kind("sym.full", NUMBER, val=val)
     given = {"shape": shape, "dtype": dtype or "float32", "value": float(val)}
     return compose(find("_full"), "_full", (), {**given, **kwargs})
 

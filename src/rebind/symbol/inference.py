@@ -128,7 +128,11 @@ class Inference(SymbolBase):
         >>> mx.sym.exp(mx.sym.var("a")).infer_type_partial()
         ([None], [None], [])
         """
-        found = infer_types(self._graph, named_values(self, "infer_type", args, kwargs))
+        given = named_values(self, "infer_type", args, kwargs)
+        for name, dtype in given.items():
+            if dtype is not None:
+                dtypes.torch_dtype(dtype, f"Symbol.infer_type: {name}")
+        found = infer_types(self._graph, given)
         return _three(found, lambda dtype: None if dtype is None else dtypes.numpy_type(dtype))
 
     def _warn_of_unknown(

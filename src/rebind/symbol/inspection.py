@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..checks import TEXT, check_kind
 from ..errors import ArgumentError, ParameterError
 from ..graph import Node, symbol_json
 from .base import SymbolBase
@@ -48,6 +49,7 @@ class Inspection(SymbolBase):
         >>> mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2).attr("num_hidden")
         '2'
         """
+        check_kind("Symbol.attr", TEXT, key=key)
         if self.name is None:
             return None
         return self.name if key == "name" else self.list_attr().get(key)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from .. import files
+from ..checks import PATH, check_kind
 from ..errors import FormatError
 from ..graph import Graph, symbol_json
 from ..graph.passes import without_casts
@@ -50,6 +51,7 @@ class Serialization(SymbolBase):
         ...     '"name": "x"' in path.read_text()
         True
         """
+        check_kind("Symbol.save", PATH, fname=fname)
         with files.atomic_write(fname) as file:
             file.write(self.tojson(remove_amp_cast).encode())
 
@@ -76,6 +78,7 @@ def read_graph(fname: str | os.PathLike) -> Graph:
     ...     read_graph(path).output_names
     ('e_output',)
     """
+    check_kind("sym.load", PATH, fname=fname)
     with open(fname, encoding="utf-8") as file:
         try:
             text = file.read()

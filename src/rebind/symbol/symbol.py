@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from .. import dtypes, graph
 from ..absent import absent_function, old_names
-from ..checks import check_instance
+from ..checks import DICT, Kind, check_instance, check_kind
 from ..dtypes import DTypeLike
-from ..errors import ArgumentError, ParameterError
+from ..errors import ArgumentError, MXNetError, ParameterError, shown
 from ..first_use import OnFirstUse
 from ..graph import Entry, Node, rewrite, symbol_json
 from ..ops import Operator, find
 from ..ops.frontend import split_parameters
 from ..ops.storage_types import storage_number
-from ..params import format_value
+from ..params import Parameter, format_value
 from ..scope import AttrScope
 from .arithmetic import Arithmetic
 from .array_methods import ArrayMethods
@@ -237,6 +237,9 @@ def var(
     if not isinstance(name, str):
         raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
     # As files hold them: all values are text, and types and storages are MXNet's numbers.
+    if attr is not None:
+        check_kind("sym.var", DICT, attr=attr)
+    _check_settings(shape=shape, lr_mult=lr_mult, wd_mult=wd_mult)
     texts: dict[str, str] = {}
     for key, text in AttrScope.current.get(attr).items():
         if not isinstance(text, str):
@@ -249,9 +252,10 @@ def var(
     if wd_mult is not None:
         texts["__wd_mult__"] = str(wd_mult)
     if dtype is not None:
-        texts["__dtype__"] = str(dtypes.flag(dtype))
+        texts["__dtype__"] = str(dtypes.flag(dtype, "sym.var: dtype"))
     if init is not None:
         check_instance(init, f"sym.var: init of {name!r}")
+        check_kind("sym.var", _INITIALIZER, init=init)
         texts["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
         texts["__storage_type__"] = str(storage_number(stype, "sym.var: stype"))
@@ -265,6 +269,24 @@ def var(
 
 
 Variable = var
+
+#: Read as an operator's parameters are: their text will do.
+_SETTINGS = {
+    name: Parameter.from_annotation(name, annotation)
+    for name, annotation in (("shape", tuple[int, ...]), ("lr_mult", float), ("wd_mult", float))
+}
+_INITIALIZER = Kind(
+    "an Initializer or its text", lambda value: isinstance(value, str) or hasattr(value, "dumps")
+)
+
+
+def _check_settings(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            try:
+                _SETTINGS[name].parse(value)
+            except MXNetError as error:
+                raise error.locate("sym.var") from None
 
 
 def Group(symbols: Sequence[Symbol]) -> Symbol:
@@ -288,7 +310,7 @@ def load_json(json_str: str) -> Symbol:
     <Symbol e>
     """
     if not isinstance(json_str, str):
-        raise ArgumentError(f"sym.load_json: must be a string; got {type(json_str).__name__}")
+        raise ArgumentError(f"sym.load_json: json_str must be a string; got {shown(json_str)}")
     return Symbol(symbol_json.loads(json_str))
 
 

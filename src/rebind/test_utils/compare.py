@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..checks import NUMBER, Kind, check_kind, or_none
 from ..errors import ParameterError, ShapeError
 from ..ndarray import NDArray
 from .defaults import ArrayLike, as_numpy, get_etol, get_tols
@@ -56,6 +57,9 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
     first, second = array1.to_torch(), array2.to_torch()
     # Equal addresses alone would not do: another view may begin at the same element.
     return first.data_ptr() == second.data_ptr() and first.stride() == second.stride()
+
+
+_ARRAY = Kind("an array or numbers", lambda value: value is not None and not isinstance(value, (str, bytes)))
 
 
 def _violations(
@@ -204,6 +208,8 @@ def _assert_close(
     use_broadcast: bool,
     shown: int,
 ) -> None:
+    check_kind("assert_almost_equal", _ARRAY, a=a, b=b)
+    check_kind("assert_almost_equal", or_none(NUMBER), rtol=rtol, atol=atol)
     x, y = as_numpy(a), as_numpy(b)
     _must_broadcast(x, y, names, use_broadcast)
     rtol, atol = get_tols(a, b, rtol, atol)

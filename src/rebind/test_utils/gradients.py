@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .. import dtypes
+from ..checks import an, check_kind
 from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, ParameterError
@@ -159,6 +160,7 @@ def check_numeric_gradient(
     kind = dtypes.name(dtype)
     if kind not in RTOLS:
         raise ParameterError(f"{who}: dtype must be one of {', '.join(RTOLS)}; got {dtype!r}")
+    check_kind(who, an(Symbol), sym=sym)
     requests = _checked_nodes(who, grad_nodes, sym.list_arguments())
     device, args, aux = parsed(who, sym, location, aux_states, ctx, dtype)
     # Rounded to `dtype` first, so that differences and `backward` are taken at the same points.

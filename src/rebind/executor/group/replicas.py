@@ -12,7 +12,7 @@ from ...graph import Entry, Graph, infer_shapes
 from ...protocols import InputDesc
 from ...shapes import Shape
 from ..allocate import Sharing
-from ..arguments import GradReq, GradReqs, read_grad_req
+from ..arguments import GradReq, GradReqs, read_grad_req, warn_of_near_names
 from ..bind import simple_bind
 from ..executor import Executor, GraphHolder
 from .split import Split, split_batch
@@ -158,12 +158,14 @@ def read_requests(
     {'data': 'null', 'weight': 'write', 'bias': 'add'}
     """
     if not isinstance(grad_req, (str, Mapping)):
-        return read_grad_req(grad_req, arg_names)
+        return read_grad_req(grad_req, arg_names, "Module.bind")
+    if isinstance(grad_req, Mapping):
+        warn_of_near_names(grad_req, arg_names, "Module.bind")
     # A dict may name some arguments only: for the others the default is 'write'.
     word = grad_req if isinstance(grad_req, str) else "write"
     by_name = grad_req if isinstance(grad_req, Mapping) else {}
     wanted = {name: by_name.get(name, word if name in with_gradient else "null") for name in arg_names}
-    return read_grad_req(wanted, arg_names)
+    return read_grad_req(wanted, arg_names, "Module.bind")
 
 
 def bind_replicas(
