@@ -46,12 +46,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: nd.full((2,), None),
         "nd.full: val must be a number, a list of numbers or an array; got None",
     ),
-    "arange text": (lambda: nd.arange("five"), "_arange: start must be a float; got 'five'"),
-    "arange step zero": (lambda: nd.arange(0, 5, 0), "_arange: step must not be 0; got 0"),
-    "arange repeat 0": (lambda: nd.arange(0, 5, 1, repeat=0), "_arange: repeat must be an int >= 1; got 0"),
+    "arange text": (lambda: nd.arange("five"), "arange: start must be a float; got 'five'"),
+    "arange step zero": (lambda: nd.arange(0, 5, 0), "arange: step must not be 0; got 0"),
+    "arange repeat 0": (lambda: nd.arange(0, 5, 1, repeat=0), "arange: repeat must be an int >= 1; got 0"),
     "arange repeat float": (
         lambda: nd.arange(0, 5, 1, repeat=1.5),
-        "_arange: repeat must be an int >= 1; got 1.5",
+        "arange: repeat must be an int >= 1; got 1.5",
     ),
     "linspace num text": (
         lambda: nd.linspace(0, 1, "five"),
@@ -60,8 +60,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "linspace num float": (lambda: nd.linspace(0, 1, 2.5), "nd.linspace: num must be an int >= 0; got 2.5"),
     "linspace num negative": (lambda: nd.linspace(0, 1, -3), "nd.linspace: num must be an int >= 0; got -3"),
     "linspace start None": (lambda: nd.linspace(None, 1, 3), "nd.linspace: start must be a number; got None"),
-    "eye negative": (lambda: nd.eye(-1), "_eye: N must be an int >= 0; got -1"),
-    "eye k float": (lambda: nd.eye(3, k=1.5), "_eye: k must be an int; got 1.5"),
+    "eye negative": (lambda: nd.eye(-1), "eye: N must be an int >= 0; got -1"),
+    "eye k float": (lambda: nd.eye(3, k=1.5), "eye: k must be an int; got 1.5"),
     "array None": (
         lambda: nd.array(None),
         "nd.array: source_array must be numbers in a regular shape; got None",
@@ -242,7 +242,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "split_v2 uneven": (
         lambda: nd.split_v2(nd.ones((5,)), 2),
-        "_split_v2: size of axis 0 must be a multiple of sections=2; got 5",
+        "split_v2: size of axis 0 must be a multiple of sections=2; got 5",
     ),
     "onehot None": (
         lambda: nd.onehot_encode(nd.zeros((2,)), None),

@@ -51,12 +51,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "load_json number": (lambda: sym.load_json(3), "sym.load_json: json_str must be a string; got 3"),
     "load number": (lambda: sym.load(3), "sym.load: fname must be a path; got 3"),
     "save number": (lambda: net().save(3), "Symbol.save: fname must be a path; got 3"),
-    "compose number": (lambda: net()(data=3), "data: must be a Symbol; got 3"),
+    "compose number": (lambda: net()(data=3), "Symbol: data: must be a Symbol; got 3"),
     "compose near": (
         lambda: net()(dta=var()),
         "Symbol: no argument 'dta'; did you mean 'data'? Arguments: data, fc1_weight, fc1_bias,",
     ),
-    "compose text": (lambda: net()("x"), "data: must be a Symbol; got 'x'"),
+    "compose text": (lambda: net()("x"), "Symbol: data: must be a Symbol; got 'x'"),
     "compose both": (
         lambda: net()(var("a"), data=var("b")),
         "Symbol: compose takes symbols by position or by name, not both",

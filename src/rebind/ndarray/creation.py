@@ -21,7 +21,7 @@ from ..ops.failures import is_of_memory
 from ..ops.frontend import split_parameters
 from ..shapes import as_shape, normalize_axis
 from .base import wrap
-from .callers import invoke_by_name
+from .callers import make_caller
 from .ndarray import NDArray, array, call
 from .sending import sent
 from .storage import DenseStorage, Storage, storage_kind
@@ -37,6 +37,9 @@ __all__ = [
 
 
 Sizes: TypeAlias = "int | Sequence[int]"
+
+# By the names that users call them by, for errors.
+_arange, _eye = (make_caller(find(f"_{name}"), name) for name in ("arange", "eye"))
 
 _DLPACK = Kind(
     "an object with __dlpack__(), or a capsule",
@@ -181,7 +184,7 @@ def arange(
         given["repeat"] = repeat
     if ctx is not None:
         given["ctx"] = as_device(ctx, "nd.arange: ctx")
-    return invoke_by_name("_arange", **given)
+    return _arange(**given)
 
 
 def linspace(
@@ -218,7 +221,7 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeL
            [0., 0., 1.]], dtype=float32)
     """
     given = {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}
-    return invoke_by_name("_eye", **given, ctx=as_device(ctx, "nd.eye: ctx"))
+    return _eye(**given, ctx=as_device(ctx, "nd.eye: ctx"))
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
@@ -309,7 +312,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     # In ascending order of targets, so that each insertion is final.
     for target, axis in sorted(zip(targets, sources, strict=True)):
         order.insert(target, axis)
-    return call(find("transpose"), (tensor,), {"axes": tuple(order)})
+    return call(find("transpose"), (tensor,), {"axes": tuple(order)}, "moveaxis")
 
 
 def as_tuple(value: int | Sequence[int]) -> tuple[int, ...]:
@@ -329,7 +332,9 @@ def split_v2(
     >>> [each.shape for each in split_v2(zeros((3, 4)), (1, 3), axis=1)]
     [(3, 1), (3, 2), (3, 1)]
     """
-    return call(find("_split_v2"), (ary,), split_parameters(indices_or_sections, axis, squeeze_axis))
+    return call(
+        find("_split_v2"), (ary,), split_parameters(indices_or_sections, axis, squeeze_axis), "split_v2"
+    )
 
 
 def to_dlpack_for_read(data: NDArray) -> CapsuleType:
@@ -354,7 +359,9 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
            [1., 0., 0.]], dtype=float32)
     """
     check_kind("nd.onehot_encode", an(NDArray), indices=indices, out=out)
-    return call(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out})
+    return call(
+        find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out}, "onehot_encode"
+    )
 
 
 def imdecode(
@@ -439,11 +446,11 @@ def histogram(
     """
     check_kind("nd.histogram", an(NDArray), a=a)
     if isinstance(bins, NDArray):
-        return call(find("_histogram"), (a, bins), {})
+        return call(find("_histogram"), (a, bins), {}, "histogram")
     check_kind("nd.histogram", COUNT, bins=bins)
     if range is None and not a.storage.dtype.is_floating_point:
         a = a.astype("float32")  # the bounds need not be integers
-    return call(find("_histogram"), (a,), {"bin_cnt": bins, "range": range})
+    return call(find("_histogram"), (a,), {"bin_cnt": bins, "range": range}, "histogram")
 
 
 def waitall() -> None:

@@ -110,7 +110,7 @@ class Symbol(
         for key, symbol in {**dict(zip(arguments, args, strict=False)), **kwargs}.items():
             if key not in arguments:
                 raise no_such_argument("Symbol", key, arguments, arguments)
-            entries[key] = single_entry(symbol, key)
+            entries[key] = single_entry(symbol, f"Symbol: {key}")
         return entries
 
     def __copy__(self) -> Symbol:
