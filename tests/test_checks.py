@@ -76,10 +76,6 @@ def test_argparse_without_type_is_what_the_message_is_about() -> None:
 
 
 CLASSES: dict[str, tuple[Callable[[], object], str]] = {
-    "callback": (
-        lambda: fit(batch_end_callback=mx.callback.Speedometer),
-        "fit: batch_end_callback must be an instance; got the class Speedometer. Call it: Speedometer(...).",
-    ),
     "callback in a list": (
         lambda: fit(epoch_end_callback=[mx.callback.ProgressBar]),
         "fit: epoch_end_callback must be an instance; got the class ProgressBar",

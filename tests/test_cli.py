@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import rebind_command
-from rebind import __version__, cli
+from rebind import __version__, cli, compat
 
 # One program that reports what it finds; another process for each test costs seconds.
 PROGRAM = """
@@ -102,7 +102,7 @@ def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out
     (tmp_path / "mxnet.py").write_text("__version__ = 'real'\n")
     # -S: without our site-packages
     ask = [sys.executable, "-S", "-c", "import mxnet; print(mxnet.__version__)"]
-    path = os.pathsep.join([cli._AS_MXNET, *([str(tmp_path)] if installed else [])])
+    path = os.pathsep.join([compat.AS_MXNET, *([str(tmp_path)] if installed else [])])
     done = subprocess.run(
         ask, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120
     )

@@ -599,7 +599,7 @@ ABSENT = """
     profiler onnx rtc library notebook kvstore_server np npx th contrib.onnx contrib.quantization contrib.tensorboard
     contrib.io nd.np sym.np nd.sparse.csr_matrix nd.sparse.row_sparse_array nd.sparse.zeros nd.contrib.dgl_subgraph
     io.MXDataIter model._train_multi_device kvstore.KVStoreServer test_utils.rand_sparse_ndarray
-    gluon.SymbolBlock.imports gluon.Trainer.step gluon.data.DataLoader.lower base.check_call autograd.check_call
+    gluon.Trainer.step gluon.data.DataLoader.lower base.check_call autograd.check_call
 """
 
 

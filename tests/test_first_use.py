@@ -20,7 +20,7 @@ from rebind.ops.spec import read_signature
 LOADED = [
     "_collector", "_process", "_version", "absent", "annotations", "autograd", "checks", "config", "device",
     "draws", "dtypes", "errors", "executor", "files", "first_use", "forks", "generators", "gpu_settings", "grad_mode",
-    "graph", "imaging", "legacy", "memo", "ndarray", "nested", "ops", "oversubscription", "params", "precision",
+    "graph", "imaging", "legacy", "memo", "mode", "ndarray", "nested", "ops", "oversubscription", "params", "precision",
     "scope", "shapes", "symbol", "threads",
 ]  # fmt: skip
 

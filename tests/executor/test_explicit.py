@@ -145,6 +145,7 @@ def is_explicit(exe: Any) -> bool:
 @both_ways
 @pytest.mark.parametrize("requests", ["write", "add"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")
 def test_outputs_and_gradients_are_those_of_autograd(
     name: str, run: Callable[[Any], None], requests: str, dtype: str
 ) -> None:
@@ -161,6 +162,7 @@ def test_outputs_and_gradients_are_those_of_autograd(
 
 @networks
 @both_ways
+@pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")
 def test_each_array_has_memory_of_its_own(name: str, run: Callable[[Any], None]) -> None:
     exe = bound(NETWORKS[name](), shape=SHAPES.get(name, (5, 4)))
     run(exe)

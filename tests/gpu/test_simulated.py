@@ -295,7 +295,9 @@ METRICS = [
 def test_a_batch_of_fit_waits_for_nothing(how: dict[str, Any], traffic: Traffic) -> None:
     """Per device come data and labels, the labels again for the metric, for which an epoch waits at its end."""
     few, many = of_few_and_many(lambda count: fitted(count, **how), traffic)
-    assert many["waits"] == few["waits"] <= 3
+    # Where a metric is nan, the outputs are looked at once an epoch.
+    most = 4 if how.get("eval_metric") == "pcc" else 3
+    assert many["waits"] == few["waits"] <= most
     assert many["from a GPU"] == few["from a GPU"]
     assert many["to a GPU"] - few["to a GPU"] == 8 * 3 * how.get("gpus", 1)
 

@@ -47,7 +47,7 @@ def test_devices_of_groups():
     assert devices == [{"a": mx.cpu(1), "b": mx.cpu(2)}, {"a": mx.cpu(1), "b": mx.cpu(3)}]
 
 
-@pytest.mark.parametrize("bad", [3, {"a": 3}, [{"a": "cpu"}, None]])
+@pytest.mark.parametrize("bad", [3, {"a": 3}, [{"a": 3.5}, None]])
 def test_devices_of_groups_that_are_none(bad):
     with pytest.raises(TypeError, match="group2ctxs"):
         executor_group._prepare_group2ctxs(bad, 2)

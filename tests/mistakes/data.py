@@ -32,14 +32,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: batches(label=np.zeros(5)),
         "NDArrayIter: all arrays must have the same number of samples; got {'data': 8, 'softmax_label': 5}",
     ),
-    "io: handle near": (
-        lambda: batches(last_batch_handle="padd"),
-        "NDArrayIter: last_batch_handle must be one of 'pad', 'discard', 'roll_over'; got 'padd'",
-    ),
-    "io: handle None": (
-        lambda: batches(last_batch_handle=None),
-        "NDArrayIter: last_batch_handle must be one of 'pad', 'discard', 'roll_over'; got None",
-    ),
     "io: batch_size float": (
         lambda: batches(batch_size=2.5),
         "NDArrayIter: batch_size must be an int >= 1; got 2.5",

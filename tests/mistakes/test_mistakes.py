@@ -52,6 +52,20 @@ WARNED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: bound(grad_req={"fc1_wieght": "null"}),
         "Module.bind: grad_req: no argument 'fc1_wieght'; did you mean 'fc1_weight'",
     ),
+    "an unknown last_batch_handle": (
+        lambda: batches(last_batch_handle="padd"),
+        "NDArrayIter: last_batch_handle must be one of 'pad', 'discard', 'roll_over'; got 'padd'",
+    ),
+    "a batch of more arrays than inputs": (
+        lambda: ready().forward(mx.io.DataBatch([nd.ones((4, 4))] * 2, [nd.ones((4,))])),
+        r"Module.forward: the batch must hold \['data'\]; got 2 arrays. The first are used",
+    ),
+    "more head gradients than outputs": (
+        lambda: (lambda e: (e.forward(True), e.backward([nd.ones((2,))] * 2)))(
+            (var() * 2).simple_bind(mx.cpu(), v=(2,))
+        ),
+        "backward: out_grads must hold 1 arrays, .*; got 2. The first are used",
+    ),
     "grad_req of a near name": (
         lambda: net().bind(mx.cpu(), arguments(), arguments(), grad_req={"fc1_wieght": "write"}),
         "Symbol.bind: grad_req: no argument 'fc1_wieght'; did you mean 'fc1_weight'",
@@ -74,6 +88,7 @@ TAKEN: dict[str, Callable[[], object]] = {
     "a shape as text": lambda: sym.var("a", shape="(2, 3)"),
     "a shape as a number": lambda: sym.var("a", shape=3),
     "a factor as text": lambda: sym.var("a", lr_mult="2"),
+    "a device as text": lambda: nd.ones((2,)).copyto("cpu"),
     "shares": lambda: module(work_load_list=[1]),
     "a whole float of batches": lambda: list(mx.io.ResizeIter(batches(), 2.0)),
     "a NumPy number of batches": lambda: ready().predict(batches(), num_batch=np.int64(1)),

@@ -199,7 +199,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "kv: optimizer class": (
         lambda: store().set_optimizer(mx.optimizer.SGD),
-        "Updater: optimizer must be an Optimizer; got <class 'rebind.optimizer.sgd.SGD'>. Use",
+        "Updater: optimizer must be an instance; got the class SGD. Call it: SGD(...).",
     ),
     "kv: updater": (
         lambda: store()._set_updater(3),
@@ -253,10 +253,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "cb: speedometer zero": (
         lambda: mx.callback.Speedometer(4, 0),
         "Speedometer: frequent must be >= 1; got 0",
-    ),
-    "cb: speedometer None": (
-        lambda: mx.callback.Speedometer(None),
-        "Speedometer: batch_size must be a number; got None",
     ),
     "cb: log_train_metric": (
         lambda: mx.callback.log_train_metric("x"),
@@ -381,10 +377,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "tu: rand_ndarray stype": (
         lambda: mx.test_utils.rand_ndarray((2, 2), "csrr"),
         "rand_ndarray: stype must be ... got 'csrr'",
-    ),
-    "tu: default ctx": (
-        lambda: mx.test_utils.set_default_context("cpu"),
-        "set_default_context: ctx must be a Device such as mx.cpu(); got 'cpu'",
     ),
     "tu: same": (
         lambda: mx.test_utils.almost_equal("a", 3),

@@ -288,6 +288,7 @@ def test_second_order_through_autograd(sample):
 
 
 @pytest.mark.parametrize("sample", FIRST_ROWS, ids=str)
+@pytest.mark.filterwarnings("ignore:gradients of contrib.SparseEmbedding")
 def test_gradients_through_an_executor(sample):
     """`mx.test_utils.check_numeric_gradient` of a symbol: the whole way through graph, plan and executor."""
     if sample.name in SYMMETRIC:

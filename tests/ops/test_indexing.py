@@ -55,6 +55,7 @@ def test_an_index_outside_picks_the_nearest(kind, keepdims):
 
 @pytest.mark.usefixtures("reading")
 @pytest.mark.parametrize("kind", INDICES)
+@pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")
 def test_an_index_outside_takes_the_nearest_row(kind):
     weight = torch.arange(6.0, dtype=torch.float64).view(3, 2).requires_grad_()
     index, nearest = indices(kind)

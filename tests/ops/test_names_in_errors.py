@@ -332,7 +332,7 @@ def test_a_namespace_names_the_call(front, called_as, registered):
 MADE_OTHERWISE = {
     "random.uniform": (lambda f, x: f(shape="wide"), "_random_uniform"),
     "random.normal": (lambda f, x: f(x, x, shape="wide"), "_sample_normal"),
-    "random.randn": (lambda f, x: f(-1), "_random_normal"),
+    "random.randn": (lambda f, x: f(-2), "_random_normal"),
     "random.poisson_like": (lambda f, x: f(x, **UNKNOWN), "_random_poisson_like"),
     "random.shuffle": (lambda f, x: f(3), "_shuffle"),
     "random.multinomial": (lambda f, x: f(x, **UNKNOWN), "_sample_multinomial"),

@@ -55,7 +55,7 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: init(optimizer_params={"learning_rate": [0.1]}),
         ParameterError,
-        "SGD: learning_rate must be a number; got [0.1]",
+        "SGD: learning_rate must be a number or None; got [0.1]",
     ),
     (
         lambda: init(optimizer="adam", optimizer_params={"beta1": None}),
@@ -95,12 +95,12 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: SGD().set_lr_mult([1]),
         ArgumentError,
-        "SGD.set_lr_mult: the multipliers must be a dict from names or indices to numbers; got [1]",
+        "SGD.set_lr_mult: args_lr_mult must be a dict or a list of pairs; got [1]",
     ),
     (
         lambda: SGD().set_wd_mult({"w": "0"}),
         ParameterError,
-        "SGD.set_wd_mult: the multiplier of 'w' must be a number; got '0'",
+        "SGD.set_wd_mult: args_wd_mult['w'] must be a number; got the text '0'",
     ),
     (
         lambda: SGD().set_learning_rate(None),

@@ -18,6 +18,7 @@ CASES = dict(cases())
 
 @pytest.mark.parametrize("mode", ["inference", "training"])
 @pytest.mark.parametrize("name", MANIFEST)
+@pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")
 def test_names_and_hidden_values(name: str, mode: str) -> None:
     case = CASES[name]
     operator = case.symbol(mx).graph.outputs[0].node.operator.name

@@ -19,6 +19,7 @@ PACK = Pack.read(DATA / "outside.npz")
 
 
 @pytest.mark.parametrize("name", [*OPERATORS, *ROWS])
+@pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")
 def test_operators(name: str) -> None:
     recorded = PACK.get_all(MANIFEST["operators"][name])
     found = computed(mx, name) if name in OPERATORS else rows(mx, name)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
+from ..checks import check_numbers
 from ..logs import log
 from ..protocols import Metric
 from .hooks import OnBatchEnd, OnEvalEnd
@@ -84,7 +85,8 @@ class Speedometer(OnBatchEnd):
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
         check_positive(frequent, "Speedometer: frequent")
-        check_positive(batch_size, "Speedometer: batch_size")
+        # Not more: MXNet's is called with a record where the class itself is given as a callback.
+        check_numbers("Speedometer", batch_size=batch_size)
         self.batch_size = batch_size
         self.frequent = frequent
         self.init = False

@@ -376,7 +376,8 @@ class Executor(ReadyRuns):
         before = [state.tensor.clone() for state in states]
         replayed = self._replay_drawing(last)
         for state, value in zip(states, before, strict=True):
-            state.write(value)
+            # Through `data`: autograd has recorded these arrays, which backward is to see as they were.
+            state.tensor.data.copy_(value)
         return replayed
 
     def _replay_drawing(self, last: Pass) -> Pass:

@@ -16,6 +16,7 @@ def warn_of_sparse_declarations(graph: Graph) -> None:
     >>> import warnings, rebind as mx
     >>> net = mx.sym.Embedding(mx.sym.var("x"), input_dim=4, output_dim=2, sparse_grad=True)
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn_of_sparse_declarations(net.graph)
     >>> [str(each.message).partition(":")[0] for each in caught]
     ['gradients of Embedding(sparse_grad=True)']

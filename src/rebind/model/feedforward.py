@@ -10,6 +10,7 @@ from typing import Any
 from .. import metric
 from ..callback import LogValidationMetricsCallback
 from ..callback.hooks import has_hooks
+from ..checks import NUMBER, check_kind, or_none
 from ..device import Device
 from ..errors import ParameterError
 from ..initializer import Uniform
@@ -288,10 +289,12 @@ class FeedForward(NetworkModel):
         # The callback gets the outputs instead of the caller, so that nothing piles up.
         if callback is not None and return_data:
             raise ParameterError("FeedForward.predict: return_data and callback exclude each other; got both")
+        check_kind("FeedForward.predict", or_none(NUMBER), num_batch=num_batch)
         data = batches_of("predict", self.symbol, X, None, self.numpy_batch_size)
         module = self._bound("predict", data, overwrite, verbosity)
         # Not by the number of `iter_predict`, which takes one batch more: MXNet's FeedForward does not.
-        predicted = islice(module.iter_predict(data, reset=reset), num_batch)
+        count = None if num_batch is None else int(num_batch)
+        predicted = islice(module.iter_predict(data, reset=reset), count)
         found = ((outputs, batch) for outputs, _, batch in predicted)
         if callback is not None:
             for outputs, _ in found:

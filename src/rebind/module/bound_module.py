@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
-from ..checks import DICT, FLAG, LIST, Kind, an, check_kind, or_none, warn_user
+from ..checks import DICT, FLAG, Kind, an, check_kind, or_none, warn_user
 from ..device import Device
 from ..errors import ParameterError, StateError
 from ..executor import DataParallelExecutorGroup, GradReqs, run_as
@@ -30,6 +30,7 @@ from .steps import Arrays, HeadGrads, Labels
 
 __all__ = ["BoundModule"]
 
+_NAMES = Kind("a list of names", lambda value: isinstance(value, Iterable))  # one name is a list of it
 _GROUPS = Kind("a dict or a list of dicts", lambda value: isinstance(value, (Mapping, list, tuple)))
 _LABELS = Kind("a list of arrays", lambda value: value is None or isinstance(value, (list, tuple)))
 _MONITOR = Kind("a Monitor", lambda value: hasattr(value, "install"))
@@ -65,16 +66,13 @@ class BoundModule(Inspection):
         recompute: bool | None = None,
     ) -> None:
         who = type(self).__name__
-        check_kind(who, an(Symbol), symbol=symbol)
-        check_kind(
-            who, or_none(LIST), data_names=data_names, label_names=label_names, state_names=state_names
-        )
-        check_kind(who, or_none(LIST), fixed_param_names=fixed_param_names)
+        if not isinstance(symbol, Symbol):
+            raise not_a_symbol(symbol)
+        names = {"data_names": data_names, "label_names": label_names, "state_names": state_names}
+        check_kind(who, or_none(_NAMES), **names, fixed_param_names=fixed_param_names)
         check_kind(who, or_none(_GROUPS), group2ctxs=group2ctxs)
         check_kind(who, or_none(DICT), compression_params=compression_params)
         super().__init__(logger)
-        if not isinstance(symbol, Symbol):
-            raise not_a_symbol(symbol)
         fixed_param_names = as_names(fixed_param_names)
         self._symbol = run_as(symbol, backend, recompute)
         devices, self._work_load_list = read_devices(context, work_load_list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import cast
 
 from ..callback import LogValidationMetricsCallback
@@ -62,13 +63,15 @@ def check_callbacks(callbacks: Callbacks, *, has_validation: bool) -> None:
 def _check_slot(callback: object, slot: str, count: int) -> None:
     if not callable(callback):
         raise ArgumentError(f"fit: {slot} must be a function, or a list of functions; got {shown(callback)}")
+    takes = _takes(callback, count)
+    if not takes:
+        check_instance(inspect.unwrap(callback), f"fit: {slot}")
     slots: Sequence[str] | None = getattr(callback, "slots", None)
     if slots is not None and slot not in slots:
         raise ArgumentError(f"fit: {slot} must not be {_name(callback)}. Give it as {' or '.join(slots)}.")
-    if _takes(callback, count):
+    if takes:
         _warn_of_class(callback, slot)
         return
-    check_instance(inspect.unwrap(callback), f"fit: {slot}")
     fitting = [
         f"{kind}_callback" for kind, other in _ARGUMENTS.items() if other != count and _takes(callback, other)
     ]
@@ -137,7 +140,8 @@ def _check_files(callback: object, where: str, alone: bool) -> None:
     try:
         check_writable(path, f"fit: {where}")
     except MissingFileError as error:
-        if alone:
+        # Nobody makes a folder where there is a file.
+        if alone or any(each.is_file() for each in Path(path).parents):
             raise
         warn_user(f"{error} Or does another callback make it?")
 

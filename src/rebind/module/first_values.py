@@ -85,9 +85,11 @@ def first_values(
             return like
         return _filled(like, fill, InitDesc(name, attributes.get(name)))
 
-    # In the order of their names, as in MXNet: an initializer of a program's own may draw random numbers.
     likes = {name: each[0] for name, each in zip(names, arrays, strict=True)}
-    found = {name: value_of(name, likes[name]) for name in sorted(names)}
+    required = [name for name in names if given is not None and (name in given or not values.allow_missing)]
+    # In the order of their names, as in MXNet: an initializer of a program's own may draw random numbers.
+    filled = sorted({*names} - {*required})
+    found = {name: value_of(name, likes[name]) for name in (*required, *filled)}
     return {name: found[name] for name in names}
 
 

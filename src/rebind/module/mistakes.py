@@ -216,6 +216,7 @@ def warn_without_gradients(trained: Sequence[Trained]) -> None:
 
     >>> import warnings, rebind as mx
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn_without_gradients([Trained("w", [mx.nd.ones((1,))], [mx.nd.zeros((1,))])])
     >>> str(caught[0].message).partition(":")[0]
     'Module.update'

@@ -9,7 +9,7 @@ import torch
 
 from .. import checkpoint
 from ..absent import old_names
-from ..checks import DICT, FLAG, PAIRS, PATH, an, check_kind, or_none, warn_user
+from ..checks import DICT, FLAG, PATH, an, check_kind, or_none, warn_user
 from ..errors import ParameterError, StateError
 from ..initializer import Uniform
 from ..kvstore import choose_store
@@ -231,7 +231,6 @@ class Module(WholeSteps):
         """
         if not self.binded or not self.params_initialized:
             raise StateError("Module.init_optimizer() needs bind() and init_params() first")
-        check_kind("Module.init_optimizer", or_none(PAIRS), optimizer_params=optimizer_params)
         check_kind("Module.init_optimizer", FLAG, force_init=force_init)
         if self._policy is not None and not force_init:
             _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")

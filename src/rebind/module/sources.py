@@ -262,7 +262,7 @@ class BatchSource(DataIter):
         """Return what the iterable yielded as a batch."""
         if _is_batch(item) or (isinstance(item, (list, tuple)) and item and all(map(_is_batch, item))):
             return cast(AnyBatch, item)
-        if isinstance(_first_leaf(item), (int, float)):
+        if isinstance(item[0] if isinstance(item, (list, tuple)) and item else item, (int, float)):
             raise ParameterError(
                 f"{self._who}: must hold arrays; got lists of numbers. Make an array of them first: numpy.array(...)"
             )
@@ -379,13 +379,6 @@ def _is_array(value: object) -> bool:
     if isinstance(value, (NDArray, np.ndarray, torch.Tensor)):
         return True
     return hasattr(value, "__array__") and hasattr(value, "shape")
-
-
-def _first_leaf(item: object) -> object:
-    """Return the first of what nested lists hold."""
-    while isinstance(item, (list, tuple)) and item:
-        item = item[0]
-    return item
 
 
 def _is_batch(item: object) -> TypeGuard[Batch]:

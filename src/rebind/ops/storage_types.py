@@ -193,6 +193,7 @@ def warn_of_dense(what: str) -> None:
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
     ...     warn_of_dense("weights of storage type 'example'")
     ...     warn_of_dense("weights of storage type 'example'")
     >>> len(caught)

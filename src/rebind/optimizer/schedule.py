@@ -321,5 +321,6 @@ def _factors(who: str, **given: Mapping[Hashable, float]) -> dict[Hashable, floa
     ((name, factors),) = given.items()
     found = dict(factors)
     for key, factor in found.items():
+        check_numbers(who, **{f"{name}[{key!r}]": factor})
         check_kind(who, NUMBER, **{f"{name}[{key!r}]": factor})
     return found

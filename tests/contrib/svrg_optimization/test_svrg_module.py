@@ -374,7 +374,7 @@ def test_an_update_that_changes_nothing(make):
 
 
 def test_an_update_before_all_else():
-    with pytest.raises(StateError, match=r"update\(\) needs backward\(\) first"):
+    with pytest.warns(UserWarning, match=r"Module.update: backward\(\) must run first"):
         ready()[0].update()
 
 
