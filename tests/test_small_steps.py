@@ -104,7 +104,8 @@ def test_a_batch_of_fit_calls_few_operators(row: str, bound: int) -> None:
     assert sum(one_batch(row, Operators).values()) <= bound
 
 
-@pytest.mark.parametrize(("row", "bound"), [("mlp", 179), ("lenet", 354)])
+# Six to eight more than there were: what looks at the data and notes where an error came passes each batch on.
+@pytest.mark.parametrize(("row", "bound"), [("mlp", 185), ("lenet", 362)])
 def test_a_batch_of_fit_calls_few_functions(row: str, bound: int) -> None:
     found = one_batch(row, python_calls)
     assert sum(found.values()) <= bound, found.most_common()

@@ -87,7 +87,7 @@ def update_by_a_function() -> list:
 
 
 def test_a_function_updates_whole_keys_each_on_one_worker():
-    assert run_job(update_by_a_function, 2) == [[[("a", (80, 80))], 7.0, 5.0], [[("b", (3,))], 7.0, 5.0]]
+    assert run_job(update_by_a_function, 2) == [[[(b"a", (80, 80))], 7.0, 5.0], [[(b"b", (3,))], 7.0, 5.0]]
 
 
 def test_residuals_need_compression():

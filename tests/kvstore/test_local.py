@@ -95,7 +95,7 @@ def test_an_updater(kv):
     kv.init(["a", "b"], [ones(1), ones(10)])
     for _ in range(2):
         kv.push(["a", "b"], [[ones(), ones()], ones()])
-    assert pulled(kv, "a") == 9 and pulled(kv, "b") == 14 and seen == ["a", "b", "a", "b"]
+    assert pulled(kv, "a") == 9 and pulled(kv, "b") == 14 and seen == [b"a", b"b", b"a", b"b"]
 
 
 def test_an_optimizer_updates_and_its_states_are_saved(kv, tmp_path):

@@ -96,7 +96,6 @@ def test_programs(name, key):
     entry, calls = MANIFEST["programs"][name][key], []
     PROGRAMS[name](program(key, True), calls)
     weights = program(key, True).train()
-    # MXNet gives a store's own function the name as bytes.
-    assert calls == [each.replace("(b'", "('") for each in MANIFEST["traces"][entry["calls"]]]
+    assert calls == MANIFEST["traces"][entry["calls"]]
     if key != ON_ITS_OWN:
         assert_close(weights, PACK.get(entry["weights"]), rtol=2e-5, what=f"{name}, {key}")

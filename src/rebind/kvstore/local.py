@@ -14,6 +14,7 @@ from ..protocols import StateTree
 from .base import Key, Keys, KVStoreBase, Values, stores
 from .capabilities import Capabilities
 from .compression import Compression, Residuals
+from .updating import handed_keys
 
 __all__ = ["KVStore"]
 
@@ -108,7 +109,7 @@ class KVStore(KVStoreBase):
         else:
             if isinstance(self._updater, Updater):  # the norm is one over all gradients of a push
                 totals = self._updater.optimizer.clip_arrays_together(totals)
-            for k, total, target in zip(keys, totals, stored, strict=True):
+            for k, total, target in zip(handed_keys(keys), totals, stored, strict=True):
                 self._updater(k, total, target)
 
     def pull(

@@ -23,6 +23,7 @@ from ..optimizer.plain import Plain, add_counts, counts_of, from_plain
 from .base import Key, UpdateFunction
 from .compression import Compression
 from .state_forms import Form, build_state, form_of, tensors_of
+from .updating import handed_keys
 from .wire import Message, Scratch
 
 __all__ = ["ParameterServer", "Unanswerable"]
@@ -205,7 +206,7 @@ class ParameterServer:
         if isinstance(self._updater, Updater) and self._updater.takes_all:
             self._updater(keys, gradients, values)
         else:
-            for each in zip(keys, gradients, values, strict=True):
+            for each in zip(handed_keys(keys), gradients, values, strict=True):
                 self._updater(*each)
 
     def _counts(self, keys: Sequence[Key]) -> dict[str, JSON]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from .. import files
 from .. import optimizer as opt
@@ -15,11 +15,20 @@ from ..optimizer import Optimizer, Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import write_states
 
-__all__ = ["Key", "UpdateFunction", "Updating"]
+__all__ = ["Key", "UpdateFunction", "Updating", "handed_keys"]
 
 Key: TypeAlias = str | int
 #: ``function(key, gradient, weight)``; an `Updater` takes lists of each too.
-UpdateFunction: TypeAlias = Callable[[Key, NDArray, NDArray], None] | Updater
+UpdateFunction: TypeAlias = Callable[[Any, NDArray, NDArray], None] | Updater
+
+
+def handed_keys(keys: Sequence[Key]) -> list[Hashable]:
+    """Return keys as a function of a program's own gets them: names as bytes, as MXNet 1.9.1 has them.
+
+    >>> handed_keys(["fc1_weight", 3])
+    [b'fc1_weight', 3]
+    """
+    return [key.encode() if isinstance(key, str) else key for key in keys]
 
 
 class Updating:
@@ -64,6 +73,8 @@ class Updating:
 
     def set_updater(self, updater: UpdateFunction) -> None:
         """Let the store update its values by ``updater(key, gradient, weight)`` when something is pushed.
+
+        A key that is a name comes as bytes, as in MXNet 1.9.1.
 
         >>> import rebind as mx
         >>> store = mx.kv.create("local")

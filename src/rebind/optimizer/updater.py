@@ -105,6 +105,8 @@ class Updater:
         grad, weight
             The gradient and the weight; lists when `index` is one.
         """
+        if isinstance(index, bytes):  # a name, as a store hands it to a function of a program's own
+            index = index.decode()
         ready = self._ready.get(index[0]) if isinstance(index, (list, tuple)) and index else None
         if ready is not None and ready.found is not None:
             if self._repeat(ready.found, index, grad, weight):
