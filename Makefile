@@ -99,6 +99,10 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_overrides
 	"$(ORACLE)" -m tests.parity.generate_hooks
 	"$(ORACLE)" -m tests.parity.generate_dist_async
+	"$(ORACLE)" -m tests.parity.generate_records
+	"$(ORACLE)" -m tests.parity.generate_expressions
+	"$(ORACLE)" -m tests.parity.generate_numpy_shapes
+	"$(ORACLE)" -m tests.parity.generate_snippets
 	$(BIN)/python -m tests.parity.write_files build/parity
 	"$(ORACLE)" -m tests.parity.generate --check build/parity
 	$(BIN)/python -m tests.parity.write_states build/parity-states
