@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import rebind as mx
+from rebind.ops import OPERATORS
 
 NET = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc"), name="softmax")
 X = mx.sym.var("x")
@@ -188,6 +190,41 @@ def test_the_table_is_complete() -> None:
 def test_an_unknown_keyword_is_an_error_that_names_it(name: str) -> None:
     with pytest.raises((mx.MXNetError, TypeError, ValueError, UserWarning), match="unknwon"):
         CALLS[name]()  # a warning is an error here: where MXNet takes a keyword and ignores it
+
+
+@pytest.mark.parametrize(("namespace", "array"), [(mx.nd, W), (mx.sym, X)], ids=["nd", "sym"])
+def test_no_operator_takes_a_keyword_that_it_does_not_know_without_a_word(
+    namespace: types.ModuleType, array: Any
+) -> None:
+    """An error with the list of its parameters; a warning with it, where MXNet runs: operators without parameters."""
+    said = {}
+    for name, op in OPERATORS.items():
+        if op.depends_on_parameters:  # Custom: the user's operator is given all of them
+            continue
+        with pytest.raises((mx.MXNetError, UserWarning)) as caught:
+            getattr(namespace.op, name)(*([array] if op.signature.variadic else []), **WRONG)
+        said[name] = str(caught.value)
+        assert isinstance(caught.value, UserWarning) is op.signature.takes_any, name
+    assert len(said) > 500
+    pattern = r"(\w+)( '\w+')?: no parameter 'unknwon'(; did you mean .*\?|\.) Parameters: .*"
+    found = {name: re.fullmatch(pattern, text) for name, text in said.items()}
+    assert [name for name, match in found.items() if match is None or match[1] != name] == []
+
+
+def test_an_operator_that_ignores_a_keyword_says_so_once_and_runs() -> None:
+    x, ones = mx.nd.array([-1, 2]), mx.nd.ones((2,))
+    with pytest.warns(UserWarning) as caught:
+        for _ in range(2):
+            assert mx.nd.LinearRegressionOutput(x, ones, grad_scal=2).asnumpy().tolist() == [-1, 2]
+    assert [str(each.message) for each in caught] == [
+        "LinearRegressionOutput: no parameter 'grad_scal'; did you mean 'grad_scale'? Parameters: grad_scale. It is "
+        "ignored, as in MXNet."
+    ]
+    with pytest.warns(
+        UserWarning, match="relu: no parameter 'axis'. Parameters: none. It is ignored, as in MXNet."
+    ):
+        assert mx.sym.relu(X, axis=1).list_attr() == {"axis": "1"}  # as MXNet 1.9.1
+    assert mx.sym.relu(X, lr_mult=2, __a__="b", name="r").attr_dict()["r"]["__a__"] == "b"
 
 
 @pytest.mark.parametrize("keyword", ["for_traning", "label_shape"])

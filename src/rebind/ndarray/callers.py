@@ -111,7 +111,7 @@ def make_caller(op: Operator, called_as: str, translate: Translate | None = None
         if translate is not None:  # whose errors say themselves what was called
             chosen, args, kwargs, finish = translate(args, kwargs)
         try:
-            read = read_call(chosen, args, kwargs)
+            read = read_call(chosen, args, kwargs, called_as)
             # What is done to the result is not remembered, arrays under names that are translated, and what parameters
             # name: a custom operator may be registered anew.
             is_translated = translate is not None and given.layout is not None

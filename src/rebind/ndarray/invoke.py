@@ -11,7 +11,7 @@ from ..device import Device
 from ..errors import ArgumentError, MXNetError, ShapeError, shown
 from ..mode import mode
 from ..ops import Operator
-from ..ops.frontend import bind_arguments
+from ..ops.frontend import bind_arguments, warn_ignored
 from ..params import Params
 from .base import ArrayBase, wrap, wrap_tensor
 from .compute import compute
@@ -104,7 +104,7 @@ def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: s
     [1.0, 2.0]
     """
     try:
-        read = read_call(op, args, kwargs)
+        read = read_call(op, args, kwargs, called_as)
         return invoke(read.op, read.inputs, read.p, read.out, read.device)
     except MXNetError as error:
         error.locate(op.name, called_as=called_as)
@@ -121,7 +121,9 @@ class Read(NamedTuple):
     device: Device | None
 
 
-def read_call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Read:
+def read_call(
+    op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: str | None = None
+) -> Read:
     """Read the arguments of a call; `kwargs` is used up."""
     array_class, signature = DenseStorage.array_class, op.signature
     out = device = None
@@ -139,6 +141,8 @@ def read_call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Read
         )
         signature = op.signature
     inputs, given = bind_arguments(op, args, kwargs, array_class)
+    if given and signature.takes_any:
+        warn_ignored(signature, given, called_as or op.name)
     count = signature.count  # `num_args` and its like may be left out, as in MXNet
     if count and given.get(count) is None:
         given[count] = len(inputs)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from ..errors import ArgumentError
+from ..checks import warn_user
+from ..errors import ArgumentError, near_names
 from ..first_use import OnFirstUse
 from .spec import OPERATORS, Operator, Signature
 
 __all__ = [
     "NAMESPACES", "bind_arguments", "documentation", "make_functions", "make_namespace", "plain_type", "signature",
-    "split_docstring", "split_parameters",
+    "split_docstring", "split_parameters", "warn_ignored",
 ]  # fmt: skip
 
 Function = TypeVar("Function")
@@ -60,6 +61,26 @@ def bind_arguments(
             raise ArgumentError(f"takes at most {len(order)} arguments ({', '.join(order)}); got {len(args)}")
         kwargs = {**dict(zip(order[count:], args[count:], strict=False)), **kwargs}
     return inputs, kwargs
+
+
+def warn_ignored(signature: Signature, given: Iterable[str], called_as: str) -> None:
+    """Warn of keywords that are no parameters, where an operator takes any; see `Signature`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_ignored(OPERATORS["relu"].signature, ["axis"], "relu")
+    >>> print(caught[0].message)
+    relu: no parameter 'axis'. Parameters: none. It is ignored, as in MXNet.
+    """
+    parameters = signature.parameters
+    for name in given:
+        if name not in parameters:
+            near = near_names(name, (*parameters, *signature.input_names))
+            warn_user(
+                f"{called_as}: no parameter {name!r}{near} Parameters: {', '.join(parameters) or 'none'}. "
+                "It is ignored, as in MXNet."
+            )
 
 
 def split_parameters(indices_or_sections: Any, axis: int, squeeze_axis: bool) -> dict[str, Any]:

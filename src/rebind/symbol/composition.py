@@ -12,7 +12,7 @@ from ..errors import MXNetError, ParameterError, near_names
 from ..graph import Application, Entry, input_variable, symbol_json
 from ..graph.passes import cast_inputs
 from ..ops import Operator
-from ..ops.frontend import bind_arguments
+from ..ops.frontend import bind_arguments, warn_ignored
 from ..params import NULL, Params, format_value
 from ..precision import active_rules
 from ..scope import AttrScope, NameManager
@@ -84,6 +84,9 @@ def _node(
     nothing = {*_inputs_of_none(op, args, kwargs)}
     inputs, given = bind_arguments(op, args, kwargs, SymbolBase.symbol_class)
     _drop_symbols(op, given, called_as)
+    if given and op.signature.takes_any:
+        # A symbol keeps it as an attribute, which is what others are given for.
+        warn_ignored(op.signature, [key for key in given if not symbol_json.is_attribute(key)], called_as)
     for key, value in attr.items():
         if not isinstance(value, (str, numbers.Number)):
             raise ParameterError(f"attribute {key!r} must be a string; got {value!r}", argument=key)
