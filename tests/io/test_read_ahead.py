@@ -3,6 +3,7 @@
 import gc
 import math
 import queue
+import subprocess
 import sys
 import threading
 
@@ -117,4 +118,41 @@ def test_an_iterator_that_is_collected_does_not_wait_for_its_thread(monkeypatch)
     assert thread.is_alive()
     goes_on.set()
     thread.join(60)
-    assert not thread.is_alive() and thread not in read_ahead._alive
+    assert not thread.is_alive()
+
+
+_DROPPED = """
+import time
+
+import numpy as np
+import torch
+
+from rebind.io import NDArrayIter
+from rebind.io.read_ahead import ReadAheadIter
+
+
+class Slow(NDArrayIter):
+    def next(self):
+        time.sleep(0.01)
+        return super().next()
+
+    def __del__(self):
+        # What is freed with the last reference, which the thread has: arrays, in which it is in torch. Longer than the
+        # rest of the process takes.
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            torch.ones(100_000).sum()
+
+
+ahead = ReadAheadIter(Slow(np.ones((100, 2)), batch_size=2), prefetch_buffer=8)
+for _ in range(4):
+    ahead.next()
+    time.sleep(0.01)
+del ahead
+time.sleep(0.1)
+"""
+
+
+def test_a_process_ends_while_a_thread_frees_what_was_dropped():
+    ended = subprocess.run([sys.executable, "-c", _DROPPED], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, "")

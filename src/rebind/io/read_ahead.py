@@ -69,13 +69,8 @@ class Reader:
         self._pid = os.getpid()
         self._position = _position(source)  # after the batch that was returned last
 
-    def _run(self) -> None:
-        try:
-            self._read_ahead()
-        finally:
-            _alive.pop(threading.current_thread(), None)
-
-    def _read_ahead(self) -> None:
+    def read_ahead(self) -> None:
+        """Read wherever there is room, until the end or `stop_all`: what the thread does."""
         _, stopped, room = self.running
         while True:
             room.get()
@@ -153,9 +148,7 @@ class Reader:
             room.put(None)
         self._room = 0
         if not threads:
-            # A daemon: a script that ends in the middle of an epoch must not wait for it.
-            thread = threading.Thread(target=self._run, name="rebind-prefetch", daemon=True)
-            _alive[thread] = self.running
+            thread = _Thread(self)
             thread.start()
             threads.append(thread)
 
@@ -186,14 +179,25 @@ def stop_with(owner: object, running: Sequence[ReadingThread]) -> weakref.finali
     return finalizer
 
 
-#: The threads that run, with what ends them.
-_alive: dict[threading.Thread, ReadingThread] = {}
+class _Thread(threading.Thread):
+    """A reader's thread.
+
+    A daemon: a script that ends in the middle of an epoch must not wait for what it would read.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(target=reader.read_ahead, name="rebind-prefetch", daemon=True)
+        self.running = reader.running
 
 
 @atexit.register
 def _stop_at_exit() -> None:
-    # A thread that computes while Python ends would abort the process.
-    stop_all(list(_alive.values()))
+    # A thread that is in torch while Python ends aborts the process, also one that has read all: of an iterator that
+    # was dropped it has the last reference, and frees arrays. Python lists threads until that is done.
+    threads = [each for each in threading.enumerate() if isinstance(each, _Thread)]
+    stop_all([each.running for each in threads], wait=False)
+    for thread in threads:
+        thread.join()
 
 
 def _position(source: DataIter) -> State | None:
