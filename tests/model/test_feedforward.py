@@ -79,6 +79,17 @@ def test_init_model_initialises_what_does_not_fit_and_drops_what_is_not_there():
     assert made.aux_params["bn_moving_var"].asnumpy().tolist() == [4, 4, 4]
 
 
+def test_a_second_fit_with_data_of_another_width_names_the_data():
+    """MXNet stops there, in words on broadcasting."""
+    made = model(num_epoch=1)
+    made.fit(np.ones((8, 3), np.float32), np.zeros(8))
+    with pytest.warns(
+        UserWarning, match=r"'fc_weight' has shape \(2, 3\), the network needs \(2, 5\) .* 'data' \(4, 5\)"
+    ):
+        made.fit(np.ones((8, 5), np.float32), np.zeros(8))
+    assert weight(made).shape == (2, 5)
+
+
 @pytest.mark.parametrize(
     ("inputs", "says"),
     [

@@ -151,13 +151,17 @@ class NetworkModel:
             self.initializer if initializer is None else initializer, "FeedForward: initializer"
         )
         self.arg_params, self.aux_params = (
-            self._first_values(shapes, {} if overwrite or have is None else have, fill)
+            self._first_values(shapes, {} if overwrite or have is None else have, fill, inputs)
             for shapes, have in ((params, self.arg_params), (aux, self.aux_params))
         )
         return arg_names, list(params), aux_names
 
     def _first_values(
-        self, shapes: Mapping[str, Shape], have: Mapping[str, NDArray], fill: Filler | None
+        self,
+        shapes: Mapping[str, Shape],
+        have: Mapping[str, NDArray],
+        fill: Filler | None,
+        inputs: Mapping[str, Shape],
     ) -> ArrayDict:
         """Return the existing arrays that fit, and new ones instead of the others."""
         attributes = self.symbol.attr_dict()
@@ -166,9 +170,11 @@ class NetworkModel:
             value = have.get(name)
             # The caller's values stay as they are; the model gets a new one.
             if value is not None and value.shape != shape:
+                given = ", ".join(f"{each!r} {size}" for each, size in inputs.items())
                 warn_user(
-                    f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape}; "
-                    "it is initialized again"
+                    f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape} for inputs of the "
+                    f"shapes {given}; it is initialized again, and what it had learnt is lost. Are these of another "
+                    "width than those that it was trained on?"
                 )
                 value = None
             if value is None:
