@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import rebind as mx
 
@@ -225,3 +226,31 @@ def test_what_does_not_broadcast(key):
     array = mx.nd.zeros((3, 4))
     with pytest.raises(mx.MXNetError, match=r"NDArray: .*broadcast"):
         array[key] = mx.nd.zeros((2, 3))
+
+
+class Operators(TorchDispatchMode):
+    """Lists the operators of PyTorch that run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [[0, 1], np.array([1, 0]), np.array([True, False, True]), (slice(2), [0, 1]), (0, [0, 1])],
+    ids=repr,
+)
+def test_a_key_that_torch_takes_as_numpy_does_is_read_and_written_by_one_operator(key):
+    array = mx.nd.zeros((3, 4))
+    with Operators() as reading:
+        array[key]
+    with Operators() as writing:
+        array[key] = 1
+    # Views and the conversion of the key beside it.
+    assert not {"permute", "movedim", "aminmax", "stack", "clone"} & {*reading.seen, *writing.seen}
+    assert (reading.seen.count("index"), writing.seen.count("index_put_")) == (1, 1)

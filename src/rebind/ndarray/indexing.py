@@ -166,11 +166,11 @@ def read(tensor: Tensor, key: TorchKey) -> Tensor:
     tensor([3, 2, 1, 0])
     """
     try:
-        if _is_forward(key):
+        if _is_as_in_torch(key, tensor):
             return tensor[key]
         return _selection(key, tensor.shape, tensor.device).read(tensor)
     except IndexError as error:
-        raise _out_of_bounds(tensor, error) from None
+        raise _out_of_bounds(tensor, key, error) from None
 
 
 def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
@@ -186,12 +186,12 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
     try:
         if isinstance(key, slice) and key == _EVERYTHING:
             tensor[...] = value  # arrays without axes too
-        elif _is_forward(key):
+        elif _is_as_in_torch(key, tensor):
             tensor[key] = value
         else:
             _selection(key, tensor.shape, tensor.device).write(tensor, value)
     except IndexError as error:
-        raise _out_of_bounds(tensor, error) from None
+        raise _out_of_bounds(tensor, key, error) from None
     except (RuntimeError, ValueError) as error:
         raise ShapeError(
             f"NDArray: a value written into {tuple(tensor.shape)} at {key!r} must broadcast there; "
@@ -202,13 +202,31 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
 _EVERYTHING = slice(None)
 
 
-def _is_forward(key: TorchKey) -> bool:
-    """Return whether torch takes a key as NumPy does: ints, slices that run forward, None and one ``...``."""
-    if isinstance(key, tuple):
-        return all([_is_forward(index) for index in key]) and key.count(Ellipsis) < 2
-    if isinstance(key, slice):
-        return key.step is None or key.step > 0
-    return not isinstance(key, _ADVANCED)
+def _is_as_in_torch(key: TorchKey, tensor: Tensor) -> bool:
+    """Return whether torch takes a key as NumPy does, and checks its bounds: most keys, which are then read at once.
+
+    It does so with ints, slices that run forward, None and one ``...``, and on CPUs with arrays that follow each other.
+
+    >>> array = torch.tensor([0])
+    >>> [_is_as_in_torch(key, torch.zeros(2, 2)) for key in (array, (array, None, 0), slice(None, None, -1))]
+    [True, False, False]
+    """
+    indices = _as_tuple(key)
+    ellipses = 0
+    arrays = False
+    for index in indices:
+        if isinstance(index, slice):
+            if index.step is not None and index.step <= 0:
+                return False
+        elif index is Ellipsis:
+            ellipses += 1
+        elif isinstance(index, bool):
+            return False
+        elif isinstance(index, Tensor):
+            arrays = True
+    if ellipses > 1:
+        return False
+    return not arrays or (not tensor.is_cuda and _follow_each_other(indices))
 
 
 class _Selection(NamedTuple):
@@ -359,7 +377,12 @@ def _require_within(index: Tensor, axis: int, size: int) -> None:
             raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
 
 
-def _out_of_bounds(tensor: Tensor, error: IndexError) -> Exception:
+def _out_of_bounds(tensor: Tensor, key: TorchKey, error: IndexError) -> Exception:
+    if not is_basic(key):  # torch does not count the axes that ints take
+        try:
+            _selection(key, tensor.shape, tensor.device)
+        except IndexError as found:
+            error = found
     text = str(error).splitlines()[0]
     if "too many indices" in text:
         text = f"too many indices for an array of {tensor.ndim} axes"
