@@ -109,3 +109,18 @@ def test_a_file_that_is_cut_short() -> None:
     for length in range(len(whole)):
         with pytest.raises(FormatError):
             mx.nd.load_frombuffer(whole[:length])
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        (record(1, [1, 2], (0, 2), (3, 2), [1]), [[0, 0], [1, 2], [0, 0]]),
+        (record(1, [], (0, 2), (3, 2), []), [[0, 0], [0, 0], [0, 0]]),
+        (record(2, [3], (0,), (2, 2), [0, 1, 1], [1]), [[0, 3], [0, 0]]),
+    ],
+    ids=["rows", "no rows", "numbers"],
+)
+@pytest.mark.filterwarnings("ignore:arrays of storage type")
+def test_sizes_that_were_written_before_they_were_known(content: bytes, wanted: list[list[float]]) -> None:
+    # MXNet 1.9.1 writes such a file in nd.save(fname, [x.tostype("row_sparse")]), which does not wait, and reads it.
+    assert mx.nd.load_frombuffer(content)[0].asnumpy().tolist() == wanted

@@ -292,6 +292,8 @@ def _read_array(reader: _Reader, number: int) -> NDArray:
         (flag,) = reader.numbers("i", f"the type of {whose}")
         types.append(_type(reader, flag, whose))
         shapes.append(_read_shape(reader, whose))
+    if several and shapes[0][:1] == (0,):  # MXNet may write this size before it is computed; indices have it
+        shapes[0] = (*shapes[-1], *shapes[0][1:])
     members = [
         _read_elements(reader, each, dtype, what)
         for each, dtype in zip(shapes or [shape], types, strict=True)
