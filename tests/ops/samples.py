@@ -589,6 +589,7 @@ LAYERS = [
         (f(5, 2, 3), whole([1, 0], [1, 1]), whole(3, 5), whole(1, 2)),
         {"use_data_lengths": True, "use_label_lengths": True, "blank_label": "last"},
     ),
+    Sample("WarpCTC", (f(8, 3), whole(1, 2, 2, 0)), {"label_length": 2, "input_length": 4}),
     # linear algebra
     Sample("_linalg_gemm", (f(2, 2, 3), f(2, 3, 4), f(2, 2, 4)), {"alpha": 2.0, "beta": 0.5}),
     Sample("_linalg_gemm2", (f(2, 2, 3), f(2, 3, 4))),

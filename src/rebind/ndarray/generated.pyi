@@ -3238,6 +3238,23 @@ def CTCLoss(
     out : (N,)
     """
 
+def WarpCTC(
+    data: NDArray,
+    label: NDArray,
+    label_length: int,
+    input_length: int,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Softmax of each time step, whose gradient is that of `CTCLoss`, summed over the sequences.
+
+    Shapes
+    ------
+    data, out : (T * N, C)      scores, before the softmax
+    label : (N * L,)            of any type
+    """
+
 def Dropout(
     data: NDArray,
     p: float = 0.5,
@@ -6047,6 +6064,7 @@ __all__ = [
     "ctc_loss",
     "_contrib_CTCLoss",
     "_contrib_ctc_loss",
+    "WarpCTC",
     "Dropout",
     "FullyConnected",
     "_joint_fully_connected",

@@ -3514,6 +3514,24 @@ def CTCLoss(
     out : (N,)
     """
 
+def WarpCTC(
+    data: Symbol | None = None,
+    label: Symbol | None = None,
+    label_length: int = ...,
+    input_length: int = ...,
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """Softmax of each time step, whose gradient is that of `CTCLoss`, summed over the sequences.
+
+    Shapes
+    ------
+    data, out : (T * N, C)      scores, before the softmax
+    label : (N * L,)            of any type
+    """
+
 def Dropout(
     data: Symbol | None = None,
     p: float = 0.5,
@@ -6463,6 +6481,7 @@ __all__ = [
     "ctc_loss",
     "_contrib_CTCLoss",
     "_contrib_ctc_loss",
+    "WarpCTC",
     "Dropout",
     "FullyConnected",
     "_joint_fully_connected",

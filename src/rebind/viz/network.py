@@ -267,7 +267,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
             "MakeLoss",
             "make_loss",
         ),
-        *("MAERegressionOutput", "SVMOutput", "softmax_cross_entropy", "CTCLoss"),
+        *("MAERegressionOutput", "SVMOutput", "softmax_cross_entropy", "CTCLoss", "WarpCTC"),
     ),
 }
 # The other way round, for look-up by operator.

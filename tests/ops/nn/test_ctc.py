@@ -170,3 +170,121 @@ def test_mistakes_meet_a_sentence(shapes, says):
 def test_whole_numbers_are_no_scores():
     with pytest.raises(DTypeError, match="CTCLoss: data must be of a floating type; got int32"):
         OP(torch.zeros(4, 2, 3, dtype=torch.int32), torch.ones(2, 2))
+
+
+def read_out(scores: np.ndarray) -> list[int]:
+    """Return the labels of the best class of each time step: without repetitions, without blanks."""
+    return [int(label) for label, _ in itertools.groupby(scores.argmax(1)) if label]
+
+
+class TestWarpCTC:
+    OP = OPERATORS["WarpCTC"]
+    # 6 steps of 2 sequences; the second sequence has 2 labels.
+    SCORES, LABEL = drawn(12, 4), torch.tensor([1, 2, 3, 2, 1, 0], dtype=torch.int32)
+    SIZES = {"label_length": 3, "input_length": 6}
+
+    def test_documentation(self):
+        globs = {"warp_ctc": self.OP, "torch": torch}
+        for test in doctest.DocTestFinder().find(self.OP.kernels.function, "warp_ctc", globs=globs):
+            assert not doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed
+
+    def test_the_output_is_the_softmax(self):
+        assert torch.equal(self.OP(self.SCORES, self.LABEL, **self.SIZES), self.SCORES.softmax(1))
+
+    @pytest.mark.parametrize("label", [LABEL, LABEL.float()], ids=["int32", "float32"])
+    def test_the_gradient_is_that_of_the_sum_of_the_losses(self, label):
+        """By finite differences of `CTCLoss`, whatever comes behind."""
+        scores = self.SCORES.clone().requires_grad_()
+        (self.OP(scores, label, **self.SIZES) * 7).sum().backward()
+
+        def total(scores: torch.Tensor) -> float:
+            return float(OP(scores.reshape(6, 2, 4), label.reshape(2, 3)).sum())
+
+        wanted, step = torch.empty_like(self.SCORES), 1e-6
+        for place in itertools.product(*map(range, wanted.shape)):
+            moved = torch.zeros_like(wanted)
+            moved[place] = step
+            wanted[place] = (total(self.SCORES + moved) - total(self.SCORES - moved)) / (2 * step)
+        torch.testing.assert_close(scores.grad, wanted, rtol=0, atol=1e-8)
+
+    @pytest.mark.parametrize(
+        ("known", "data", "label"),
+        [
+            ({"data": (12, 4)}, (12, 4), (6,)),
+            ({"label": (6,)}, (12, 0), (6,)),
+            ({"data": (0, 4), "label": (6,)}, (12, 4), (6,)),
+        ],
+    )
+    def test_shapes_follow_from_each_other(self, known, data, label):
+        net = mx.sym.WarpCTC(mx.sym.var("data"), mx.sym.var("label"), name="ctc", **self.SIZES)
+        assert net.infer_shape_partial(**known) == ([data, label], [data], [])
+
+    @pytest.mark.parametrize(
+        ("data", "label", "message"),
+        [
+            ((13, 4), (6,), r"data must have shape \(6 \* N, C\) with input_length 6; got \(13, 4\)"),
+            ((6, 2, 4), (6,), r"data must have shape \(6 \* N, C\) with input_length 6; got \(6, 2, 4\)"),
+            (
+                (12, 4),
+                (2, 3),
+                r"label must have shape \(6,\) to match data \(12, 4\), input_length 6 and label_length 3; "
+                r"got \(2, 3\)",
+            ),
+        ],
+    )
+    def test_shapes_that_do_not_fit(self, data, label, message):
+        with pytest.raises(MXNetError, match=f"^WarpCTC: {message}$"):
+            mx.nd.WarpCTC(mx.nd.zeros(data), mx.nd.zeros(label), **self.SIZES)
+
+    def test_sizes_are_required(self):
+        with pytest.raises(MXNetError, match="needs a value for label_length"):
+            mx.sym.WarpCTC(mx.sym.var("data"), mx.sym.var("label"), input_length=6)
+
+    def test_a_label_that_is_no_class_is_an_error_before_training(self):
+        rows = mx.io.NDArrayIter({"data": np.zeros((12, 4))}, {"label": np.array([1, 2, 0, 9, 4, 0] * 2)}, 12)
+        net = mx.sym.WarpCTC(
+            mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4), mx.sym.var("label"), name="ctc",
+            label_length=3, input_length=3,
+        )  # fmt: skip
+        module = mx.mod.Module(net, label_names=["label"])
+        with pytest.raises(
+            MXNetError, match="labels of 'ctc' must be classes from 1 to 3; got 9 at index 3 of 'label'"
+        ):
+            module.fit(rows, num_epoch=1, eval_metric=mx.metric.np(lambda label, pred: 0.0))
+
+    def test_a_program_that_reads_text_trains(self):
+        """The structure of MXNet's old example: an unrolled LSTM, one `FullyConnected` of all steps, `WarpCTC`."""
+        steps, labels, batch, classes, hidden = 8, 2, 16, 4, 24
+        random = np.random.RandomState(3)
+        wanted = random.randint(1, classes, (64, labels))
+        pictures = random.uniform(0, 0.1, (64, steps, classes))
+        for picture, (first, second) in zip(pictures, wanted, strict=True):
+            picture[1:3, first] += 1
+            picture[5:7, second] += 1
+        start = {f"l0_init_{name}": np.zeros((64, hidden)) for name in "ch"}
+        train = mx.io.NDArrayIter(
+            {"data": pictures.reshape(64, -1), **start}, {"label": wanted}, batch, shuffle=False
+        )
+
+        columns = mx.sym.SliceChannel(mx.sym.var("data"), num_outputs=steps, name="columns")
+        cell = mx.rnn.LSTMCell(hidden, prefix="l0_")
+        state = [mx.sym.var("l0_init_h"), mx.sym.var("l0_init_c")]
+        read = []
+        for step in range(steps):
+            output, state = cell(columns[step], state)
+            read.append(output)
+        scores = mx.sym.FullyConnected(mx.sym.Concat(*read, dim=0), num_hidden=classes)
+        label = mx.sym.Cast(mx.sym.Reshape(mx.sym.var("label"), shape=(-1,)), dtype="int32")
+        net = mx.sym.WarpCTC(data=scores, label=label, label_length=labels, input_length=steps)
+
+        def right(label: np.ndarray, pred: np.ndarray) -> float:
+            found = pred.reshape(steps, len(label), classes)
+            return np.mean([read_out(found[:, i]) == list(row) for i, row in enumerate(label)])
+
+        mx.random.seed(2)
+        module = mx.mod.Module(net, data_names=["data", "l0_init_c", "l0_init_h"], label_names=["label"])
+        history = module.fit(
+            train, num_epoch=30, eval_metric=mx.metric.np(right, allow_extra_outputs=True), optimizer="adam",
+            optimizer_params={"learning_rate": 0.02, "rescale_grad": 1 / batch}, initializer=mx.init.Xavier(),
+        )  # fmt: skip
+        assert dict(module.score(train, mx.metric.np(right)))["right"] > 0.9, history

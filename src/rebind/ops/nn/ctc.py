@@ -1,21 +1,22 @@
-"""The loss of sequences whose labels are not aligned with them."""
+"""The loss of sequences whose labels are not aligned with them: by itself, and as the output of a network."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
-from ...params import Params
+from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._derivative import differentiable_twice
+from ..loss._common import like_first_output
 from ..spec import Asked, Labels, Shapes, operator
 
-__all__ = ["ctc_loss"]
+__all__ = ["ctc_loss", "warp_ctc"]
 
 
 def _skipped(name: str, p: Params) -> bool:
@@ -191,3 +192,92 @@ def _(shapes: Shapes, p: Params) -> Shapes:
     _check_ctc(data, shapes["label"], shapes.get("data_lengths"), shapes.get("label_lengths"))
     batch = (data[1],)
     return {"label": (*batch, 0), "data_lengths": batch, "label_lengths": batch}
+
+
+def _classes_but_padding(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked:
+    """Ask it of all labels but the padding, in whatever order they are."""
+    return Asked(scores[1], label != 0, first=1)
+
+
+@operator(
+    "WarpCTC",
+    types={"label": "any"},
+    head_gradient=False,
+    labels=Labels(_classes_but_padding, scores_out=True),
+)
+def warp_ctc(
+    data: Tensor,
+    label: Tensor,
+    *,
+    label_length: Annotated[int, AtLeast(1)],
+    input_length: Annotated[int, AtLeast(1)],
+) -> Tensor:
+    """Softmax of each time step, whose gradient is that of `CTCLoss`, summed over the sequences.
+
+    It was a plugin of MXNet's, which programs that read text in pictures were built with. Step t of sequence n is
+    row ``t * N + n`` of `data`: what an unrolled network gives, joined along axis 0. The blank is class 0; 0 pads the
+    labels of a sequence, which end before the first one. What follows the output has no influence on the gradient.
+
+    Parameters
+    ----------
+    label_length
+        L, the labels of a sequence, with their padding.
+    input_length
+        T, the time steps of a sequence.
+
+    Shapes
+    ------
+    data, out : (T * N, C)      scores, before the softmax
+    label : (N * L,)            of any type
+
+    Examples
+    --------
+    >>> scores = torch.zeros(2, 2, requires_grad=True)
+    >>> out = warp_ctc(scores, torch.tensor([1]), label_length=1, input_length=2)
+    >>> out.sum().backward()
+    >>> out.detach(), scores.grad
+    (tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]]), tensor([[ 0.1667, -0.1667],
+            [ 0.1667, -0.1667]]))
+    """
+    _check_warp(tuple(data.shape), tuple(label.shape), label_length, input_length)
+    return torch.softmax(data, 1)
+
+
+@warp_ctc.gradient
+def _(
+    p: Params, inputs: Sequence[Tensor], outputs: Sequence[Tensor], head_grads: Sequence[Tensor]
+) -> tuple[Tensor, None]:
+    with torch.enable_grad():
+        scores = inputs[0].detach().requires_grad_()
+        steps = scores.reshape(p.input_length, -1, scores.shape[1])
+        losses = ctc_loss(steps, inputs[1].reshape(-1, p.label_length))
+        return torch.autograd.grad(losses.sum(), scores)[0], None
+
+
+def _check_warp(data: Shape, label: Shape | None, label_length: int, input_length: int) -> None:
+    """Check the shapes; a size may be 0, unknown."""
+    if len(data) != 2 or data[0] % input_length:
+        raise ShapeError(
+            f"data must have shape ({input_length} * N, C) with input_length {input_length}; got {data}"
+        )
+    wanted = (data[0] // input_length * label_length,)
+    if label is not None and (len(label) != 1 or (data[0] and label[0] not in (0, *wanted))):
+        raise ShapeError(
+            f"label must have shape {wanted} to match data {data}, input_length {input_length} and label_length "
+            f"{label_length}; got {label}"
+        )
+
+
+@warp_ctc.fill_shapes
+def _(shapes: Shapes, p: Params) -> Shapes:
+    data, label = shapes["data"], shapes["label"]
+    if data is None:
+        return {} if label is None else {"data": (label[0] // p.label_length * p.input_length, 0)}
+    _check_warp(data, label, p.label_length, p.input_length)
+    if label is not None and not data[0]:
+        data = (label[0] // p.label_length * p.input_length, data[1])
+    return {"data": data, "label": (data[0] // p.input_length * p.label_length,)}
+
+
+warp_ctc.shapes_from_outputs(like_first_output)
