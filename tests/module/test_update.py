@@ -175,3 +175,30 @@ def test_a_gradient_that_is_ready_is_pushed_at_once(make: Any) -> None:
 def test_other_stores_take_gradients_together(make: Any) -> None:
     policy, weights = started(make, 2)
     assert policy.start_sending(weights.trained(0)) is None
+
+
+@mx.optimizer.register
+class Named(mx.optimizer.Optimizer):
+    """Notes the name of each weight that it is to update."""
+
+    seen: list[str] = []
+
+    def create_state(self, index, weight):
+        return None
+
+    def update(self, index, weight, grad, state):
+        self.seen.append(self.idx2name[index])
+
+
+@pytest.mark.parametrize("kvstore", [None, "local", mx.kv.create("local")], ids=["none", "text", "store"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_optimizer_of_a_programs_own_finds_names_by_whatever_index_it_gets(kvstore, count):
+    """A number where the module updates, a name where the store does."""
+    Named.seen.clear()
+    layer = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    net = mx.sym.SoftmaxOutput(layer, name="softmax")
+    batches = mx.io.NDArrayIter(np.ones((4, 3)), np.zeros(4), batch_size=4)
+    module = mx.mod.Module(net, context=[mx.cpu(i) for i in range(count)])
+    module.fit(batches, num_epoch=1, kvstore=kvstore, optimizer="named")
+    names = ["fc_weight", "fc_bias"] * (count if kvstore is None else 1)
+    assert sorted(Named.seen) == sorted(names)

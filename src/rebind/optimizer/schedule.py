@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Mapping, Sequence
+from collections import UserDict
+from collections.abc import Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import InitVar, dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
@@ -41,6 +42,27 @@ class Multipliers(Protocol):
 
 #: Names of weights by index.
 Names: TypeAlias = Mapping[Hashable, str] | None
+
+
+class NamesByIndex(UserDict[Any, str]):
+    """The names of weights by index, where a name is its own: stores hand names to an optimizer (MXNet: a KeyError).
+
+    >>> names = NamesByIndex.over({0: "fc_weight"})
+    >>> names[0], names["fc_weight"], list(names)
+    ('fc_weight', 'fc_weight', [0])
+    """
+
+    @classmethod
+    def over(cls, names: dict[Any, str]) -> NamesByIndex:
+        """Return a view of a dict, which changes with it."""
+        made = cls()
+        made.data = names
+        return made
+
+    def __missing__(self, name: str) -> str:
+        if name in self.data.values():
+            return name
+        raise KeyError(name)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -126,10 +148,19 @@ class Schedule(Settings):
         self._index_update_count: dict[Hashable, int] = {}
         # By device, as in MXNet, where each may update its own copy of a weight.
         self._all_index_update_counts = {0: self._index_update_count}
-        self.idx2name: dict[Any, str] = dict(param_idx2name or {})
+        self.idx2name = param_idx2name or {}
         self.sym_info: tuple = () if sym is None else (sym.attr_dict(), sym.list_arguments())
         self.set_lr_mult({})
         self.set_wd_mult({})
+
+    @property
+    def idx2name(self) -> MutableMapping[Any, str]:
+        """The names of weights by index; a name is its own."""
+        return NamesByIndex.over(vars(self)["idx2name"])
+
+    @idx2name.setter
+    def idx2name(self, names: Mapping[Any, str]) -> None:
+        vars(self)["idx2name"] = dict(names)  # a plain one, as files of states hold it
 
     def _aggregation(self, size: int) -> int:
         """Return `aggregate_num` for a size that the environment gives."""
