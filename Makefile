@@ -98,6 +98,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_svrg
 	"$(ORACLE)" -m tests.parity.generate_overrides
 	"$(ORACLE)" -m tests.parity.generate_hooks
+	"$(ORACLE)" -m tests.parity.generate_custom_life
 	"$(ORACLE)" -m tests.parity.generate_dist_async
 	"$(ORACLE)" -m tests.parity.generate_records
 	"$(ORACLE)" -m tests.parity.generate_expressions

@@ -111,8 +111,8 @@ def test_symbol_and_executor() -> None:
     assert symbol.infer_shape(x=(2,)) == ([(2,)], [(2,), (1,)], [(1,)])
     assert symbol.infer_type(x="float64") == ([np.float64], [np.float64] * 2, [np.float64])
 
-    executor = symbol.simple_bind(mx.cpu(), x=(2,))
     log.clear()
+    executor = symbol.simple_bind(mx.cpu(), x=(2,))
     executor.forward(is_train=True, x=mx.nd.array([1, 2]))
     assert executor.outputs[0].asnumpy().tolist() == [3, 6]
     assert executor.outputs[1].asnumpy().tolist() == [3]
@@ -151,8 +151,8 @@ def test_each_executor_has_an_operator_of_its_own() -> None:
     register_counter(log)
     x = mx.sym.var("x")
     symbol = mx.sym.Group([mx.sym.Custom(x, op_type="counter", name=name)[0] for name in "ab"])
-    executors = [symbol.simple_bind(mx.cpu(), x=(2,)) for _ in range(2)]
     log.clear()
+    executors = [symbol.simple_bind(mx.cpu(), x=(2,)) for _ in range(2)]
     for executor in (*executors, executors[0]):
         executor.forward()
     assert [row[3] for row in log if row[0] == "forward"] == [1, 1, 1, 1, 2, 2]
@@ -428,8 +428,8 @@ def test_states_count_each_forward_and_each_backward_once(is_train, backwards, e
 
 
 @pytest.mark.parametrize("inputs", [[], ["a"]], ids=["no inputs", "an input"])
-def test_only_a_run_creates_the_operator_and_names_its_device(inputs: list[str]) -> None:
-    """MXNet 1.9.1 gives it `cpu(0)`, shapes and types, once for an executor, and never while it infers."""
+def test_bind_creates_the_operator_and_names_its_device(inputs: list[str]) -> None:
+    """MXNet 1.9.1 gives it the device, shapes and types, once for an executor, and never while it infers."""
     calls: list[tuple[Any, ...]] = []
 
     class Ones(mx.operator.CustomOp):
@@ -457,11 +457,11 @@ def test_only_a_run_creates_the_operator_and_names_its_device(inputs: list[str])
     network = mx.sym.Custom(op_type=f"ones_of_{len(inputs)}", **given)
     assert network.infer_shape(**shapes)[1] == [(2, 3)]
     network.infer_type_partial()
-    exe = network.simple_bind(mx.cpu(), **shapes)
     assert calls == []
+    exe = network.simple_bind(mx.cpu(1), **shapes)
     for is_train in (False, True):
         assert exe.forward(is_train=is_train)[0].asnumpy().tolist() == [[1] * 3] * 2
-    created = (mx.cpu(0), [[2, 3]] * len(inputs), [0] * len(inputs))
+    created = (mx.cpu(1), [[2, 3]] * len(inputs), [0] * len(inputs))
     assert calls == [created, ("forward", False), ("forward", True)]
 
 
@@ -475,11 +475,9 @@ def test_an_operator_without_forward_is_an_error(defined: str) -> None:
         def create_operator(self, ctx: Any, shapes: Any, dtypes: Any) -> Any:
             return made()
 
-    exe = mx.sym.Custom(mx.sym.var("data"), op_type="without_forward", name="half").simple_bind(
-        mx.cpu(), data=(2,)
-    )
+    network = mx.sym.Custom(mx.sym.var("data"), op_type="without_forward", name="half")
     says = (
         r"Custom 'half': operator 'without_forward': Half must define forward\(self, is_train, req, in_data"
     )
     with pytest.raises(mx.MXNetError, match=says):
-        exe.forward()
+        network.simple_bind(mx.cpu(), data=(2,))

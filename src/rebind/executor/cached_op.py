@@ -126,7 +126,7 @@ class CachedOp:
         """Return the code for today's mode; written at the first call."""
         if mode.training not in self._bodies:
             target = Target(training=mode.training)
-            self._bodies[mode.training] = Body(self._graph, target, None, body_code)
+            self._bodies[mode.training] = Body(self._graph, target, body_code)
         return self._bodies[mode.training]
 
 

@@ -15,13 +15,10 @@ from ..graph.passes import uses_shapes
 from ..ops.control_flow import RUNNERS
 from .failure import failure_of
 
-__all__ = ["ControlFlow", "Kernels"]
-
-#: Kernels that remember something between runs, by position in the graph; for one that runs bodies, a dict again.
-Kernels: TypeAlias = dict[int, Any]
+__all__ = ["ControlFlow"]
 
 #: Writes the code of a body; returns it, and whether it draws random numbers.
-WriteBody: TypeAlias = Callable[[Graph, Facts, Target, "Kernels | None"], tuple[fx.GraphModule, bool]]
+WriteBody: TypeAlias = Callable[[Graph, Facts, Target], tuple[fx.GraphModule, bool]]
 
 
 class ControlFlow:
@@ -33,21 +30,16 @@ class ControlFlow:
         The node; its operator holds the graphs.
     target
         What the code is for.
-    kernels
-        Those of an executor whose operators remember something between runs; None elsewhere.
     write
         Writes the code of a body.
     """
 
-    def __init__(self, node: Node, target: Target, kernels: Kernels | None, write: WriteBody) -> None:
+    def __init__(self, node: Node, target: Target, write: WriteBody) -> None:
         op = node.operator
         assert op is not None
         self.__name__ = op.name.strip("_")  # what the plan's code calls it
         self._run, self._params = RUNNERS[op.name], node.params
-        self._bodies = [
-            Body(graph, target, None if kernels is None else kernels.setdefault(i, {}), write)
-            for i, graph in enumerate(op.subgraphs)
-        ]
+        self._bodies = [Body(graph, target, write) for graph in op.subgraphs]
         self._states = [
             i for i, name in enumerate(op.signature.input_names) if op.signature.is_auxiliary(name)
         ]
@@ -68,8 +60,8 @@ class ControlFlow:
 class Body:
     """A graph that a loop or a branch runs, as code that is written at its first run."""
 
-    def __init__(self, graph: Graph, target: Target, kernels: Kernels | None, write: WriteBody) -> None:
-        self._graph, self._target, self._kernels, self._write = graph, target, kernels, write
+    def __init__(self, graph: Graph, target: Target, write: WriteBody) -> None:
+        self._graph, self._target, self._write = graph, target, write
         self._codes: dict[object, tuple[fx.GraphModule, bool]] = {}
         self._uses_shapes = uses_shapes(graph, target)
         # The operator's inputs are in the order of the body's variables; a plan takes arguments first.
@@ -97,7 +89,7 @@ class Body:
         key = tuple(tensor.shape for tensor in tensors) if self._uses_shapes else None
         if key not in self._codes:
             facts = self._facts(tensors) if self._uses_shapes else Facts()
-            self._codes[key] = self._write(self._graph, facts, self._target, self._kernels)
+            self._codes[key] = self._write(self._graph, facts, self._target)
         return self._codes[key]
 
     def _facts(self, tensors: Sequence[Tensor]) -> Facts:

@@ -209,9 +209,10 @@ class Executor(ReadyRuns):
         watch = self._monitor
         if watch is not None and watch.is_active():
             values, self._last = self._run(self._plans.get(is_train, watched=True), is_train, watch)
-        elif is_train:
+        elif is_train or self._plans.remembers:
+            # What remembers is recorded in either mode: `backward` cannot run it once more and find it as it was.
             self._kept.clear()
-            values, self._last = self._run(self._plans.get(is_train), is_train)
+            values, self._last = self._run(self._plans.get(is_train), record=True)
         else:
             values, self._last = self._run_inference()
         assert self._handles is not None
@@ -228,6 +229,7 @@ class Executor(ReadyRuns):
 
     def _make_outputs(self, facts: Facts) -> None:
         self._plans.facts = facts
+        self._plans.create_operators()
         if self._arrays.has_large_gradients:
             self._arrays.decide_what_stays(self._plans.bytes_of_results)
         self._handles = OutputHandles(self._graph.outputs, facts, self._device)
@@ -444,6 +446,14 @@ class Executor(ReadyRuns):
         new = Executor._on(self._symbol, arrays, self._plans.groups, facts)
         new._monitor, new._kept = self._monitor, Kept(self._kept)
         return new
+
+    def create_operators(self) -> None:
+        """Create custom operators anew, for shapes that come again: as in MXNet, which binds again, they begin anew.
+
+        >>> import rebind as mx
+        >>> mx.sym.exp(mx.sym.var("x")).simple_bind(mx.cpu(), x=(2,)).create_operators()  # there are none
+        """
+        self._plans.create_operators()
 
     def release(self) -> None:
         """Let go of what the last `forward` holds for `backward`, most of the memory that training takes.

@@ -21,8 +21,8 @@ from ..grad_mode import inference_mode, is_grad_enabled
 from ..graph import Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import counted_constants, needs_randomness, runs_users_code
 from ..graph.passes import CHANNELS_LAST, backend_named, optimize
+from ..ops.spec import Function
 from .compiling import CompiledCode, in_given_layout
-from .control_flow import Kernels
 from .exact import InferenceCode
 from .failure import failure_of
 from .freezing import FrozenCode, parameter_positions
@@ -169,7 +169,7 @@ def lower(
     graph: Graph,
     target: Target,
     facts: Facts | None = None,
-    kernels: Kernels | None = None,
+    kernels: Sequence[Function] | None = None,
     *,
     is_first: bool = False,
 ) -> Plan:
@@ -184,8 +184,8 @@ def lower(
     facts
         Shapes and types, for the passes that use them.
     kernels
-        For operators that remember something between runs (`Custom`): the executor's own kernels, by their position
-        in the graph. Those that are missing are made here, and a plan with them is not shared.
+        For operators that remember something between runs (`Custom`): the executor's own kernels, in the order of the
+        graph. A plan with them is not shared.
     is_first
         Whether it is for the first run in these shapes, which may be the only one. In inference the plan may then be
         that of other shapes, if it differs only in where packed weights lie in memory: right for these, too, and
@@ -234,7 +234,9 @@ def _what(graph: Graph, best: Graph) -> Hashable:
     return found
 
 
-def _make_plan(given: Graph, best: Graph, facts: Facts, target: Target, kernels: Kernels | None) -> Plan:
+def _make_plan(
+    given: Graph, best: Graph, facts: Facts, target: Target, kernels: Sequence[Function] | None
+) -> Plan:
     preparation: Preparation | None = None
     kept: tuple[Node, ...] = ()
     backend = backend_named(target.backend)

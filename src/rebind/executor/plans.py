@@ -9,13 +9,12 @@ from collections.abc import Hashable, Mapping
 from .. import config
 from ..checks import warn_user
 from ..device import Device
-from ..graph import Entry, Facts, Graph, Target
-from ..graph.control_flow import is_stateful
+from ..graph import Application, Entry, Facts, Graph, Target
 from ..graph.facts import CUDA_GRAPHS, Recompute
 from ..graph.passes import backend_named, uses_shapes
+from ..shapes import is_known
 from ..threads import OneThread
 from .compiling import obstacle
-from .control_flow import Kernels
 from .effort import are_small, bytes_of_results, is_small, multiply_adds
 from .lower import Plan, lower
 from .recompute import has_marks
@@ -99,7 +98,8 @@ class Plans:
         self._plans: dict[tuple[bool, str, bool, bool, Recompute], Plan] = {}
         self._watched: Graph | None = None
         # Operators that remember something from one run to the next do so for each executor by itself.
-        self._kernels: Kernels | None = {} if is_stateful(graph) else None
+        made = [(node, node.operator.kernels.make) for node in graph.nodes if isinstance(node, Application)]
+        self._kernels = {node: make(node.locate) for node, make in made if make is not None}
         if self.compiles and (reason := obstacle(graph, self.target(is_train=False))):
             self._run_uncompiled(reason)
 
@@ -153,13 +153,33 @@ class Plans:
             if traced and not recorded and self._has_other_shapes(target):
                 plan = self._plans[key] = self.get(is_train, recorded=False, compiled=False)
                 return plan
-            plan = lower(graph, target, self.facts, self._kernels, is_first=is_first)
+            kernels = list(self._kernels.values()) if self._kernels else None
+            plan = lower(graph, target, self.facts, kernels, is_first=is_first)
             if not is_first:
                 self._plans[key] = plan
         if plan.compiled is not None and plan.compiled.failure is not None:  # when another executor ran it
             self.compiles = False
             return self.get(is_train, recorded=recorded)
         return plan
+
+    @property
+    def remembers(self) -> bool:
+        """Whether an operator remembers something from one run to the next."""
+        return bool(self._kernels)
+
+    def create_operators(self) -> None:
+        """Create what remembers, for the shapes and types of `facts`; what was remembered so far is forgotten."""
+        for node, kernel in self._kernels.items():
+            device = self.groups.get(node.attributes.get("__ctx_group__", ""), self.device)
+            shapes = [self.facts.shapes.get(entry) for entry in node.inputs]
+            types = [self.facts.types[entry] for entry in node.inputs]
+            inputs = [
+                (shape, dtype)
+                for shape, dtype in zip(shapes, types, strict=True)
+                if shape is not None and is_known(shape)
+            ]
+            if len(inputs) == len(shapes):  # otherwise they follow from values: each run creates its own
+                kernel.create(device, inputs, has_gradients=not self.only_infers)
 
     def _has_other_shapes(self, target: Target) -> bool:
         """Return whether a pass for `target` uses shapes, and enough others of them were compiled for."""

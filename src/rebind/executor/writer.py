@@ -14,7 +14,7 @@ from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
 from ..graph.passes import optimize
 from ..ops.spec import Function, with_gradient, without_defaults
-from .control_flow import ControlFlow, Kernels
+from .control_flow import ControlFlow
 from .losses import Loss, gradient_of
 from .overwrite import overwriting_kernels
 from .reach import gradient_receivers
@@ -59,7 +59,7 @@ class CodeWriter:
         facts: Facts,
         target: Target,
         losses: Sequence[Loss | None],
-        kernels: Kernels | None,
+        kernels: Sequence[Function] | None,
         draws: bool,
     ) -> None:
         self.graph, self.facts, self.target, self.kernels = graph, facts, target, kernels
@@ -156,15 +156,15 @@ class CodeWriter:
     def _kernel(self, node: Application) -> Function:
         """Return the function that computes a node."""
         op = node.operator
-        # Numbered in the order of the graph, so that both modes of an executor find the same kernel.
-        if op.subgraphs or (op.kernels.make is not None and self.kernels is not None):
-            number, self.stateful = self.stateful, self.stateful + 1
-            if op.subgraphs:
-                own = None if self.kernels is None else self.kernels.setdefault(number, {})
-                return ControlFlow(node, self.target, own, body_code)
-            assert self.kernels is not None and op.kernels.make is not None
-            return self.kernels.setdefault(number, op.kernels.make(node.locate))
-        if not self.records and op.kernels.make is None:
+        if op.subgraphs:
+            return ControlFlow(node, self.target, body_code)
+        if op.kernels.make is not None:
+            if self.kernels is None:
+                return op.kernels.make(node.locate)
+            # In the order of the graph, so that both modes of an executor find the same kernel.
+            self.stateful += 1
+            return self.kernels[self.stateful - 1]
+        if not self.records:
             # Nothing is recorded anyway. The inputs of losses are looked at after the run.
             over = None if node in self.loss_nodes else self.overwriting.get(node)
             return over or op.kernels.function
@@ -173,20 +173,18 @@ class CodeWriter:
             return op.kernels.forward
         if node in self.overwriting and node in self.recorded:
             return self.overwriting[node]
-        if op.kernels.make is None and node not in self.recorded:
+        if node not in self.recorded:
             return op.kernels.forward
         if op.kernels.gradient is None:
             return op.kernels.differentiable
         return with_gradient(op.kernels.function, gradient_of(node, self.target))
 
 
-def body_code(
-    graph: Graph, facts: Facts, target: Target, kernels: Kernels | None
-) -> tuple[fx.GraphModule, bool]:
+def body_code(graph: Graph, facts: Facts, target: Target) -> tuple[fx.GraphModule, bool]:
     """Return the code of a graph in which losses are operators like any other, and whether it draws: of a loop's body.
 
     >>> import rebind as mx
-    >>> code, draws = body_code(mx.sym.exp(mx.sym.var("x")).graph, Facts(), Target(), None)
+    >>> code, draws = body_code(mx.sym.exp(mx.sym.var("x")).graph, Facts(), Target())
     >>> draws
     False
     """
@@ -195,7 +193,7 @@ def body_code(
     best, known = optimize(graph, facts, target)
     draws = needs_randomness(best, target.training)
     no_losses = [None] * len(best.outputs)  # a loss in a body is an operator like any other
-    code = CodeWriter(best, known, target, no_losses, kernels, draws)
+    code = CodeWriter(best, known, target, no_losses, None, draws)
     return fx.GraphModule({}, code.write(graph.arguments, graph.auxiliary)), draws
 
 

@@ -242,6 +242,8 @@ def with_modes(keywords: dict[str, Any], names: Collection[str], device: Device)
         found["generator"] = generators.generator(device)
     if "device" in names:
         found["device"] = device.torch
+    if "context" in names:
+        found["context"] = device
     return found
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import NamedTuple, TypeAlias
 
 import torch
-from torch import Tensor
 
 from .. import dtypes
 from ..errors import MXNetError, ShapeError, UserCodeError
@@ -16,11 +16,13 @@ from ..params import Params
 from ..shapes import Shape, as_shape
 from .custom_op import CustomOpProp
 
-__all__ = ["Description", "Locate", "as_custom", "user_code"]
+__all__ = ["ArrayType", "Description", "Locate", "as_custom", "user_code"]
 
 #: Adds to an error where it comes from, and returns it.
 Locate: TypeAlias = Callable[[MXNetError], MXNetError]
 MaybeTypes: TypeAlias = "list[torch.dtype | None]"
+#: The shape and the type of an array.
+ArrayType: TypeAlias = "tuple[Shape, torch.dtype]"
 
 
 def as_custom(error: MXNetError) -> MXNetError:
@@ -200,14 +202,47 @@ class Description(NamedTuple):
                 f"for its outputs and {wanted[2]} for its auxiliary states; got {got[0]}, {got[1]} and {got[2]}"
             )
 
-    def infer_outputs(self, tensors: Sequence[Tensor]) -> list[tuple[Shape, torch.dtype | None]]:
-        """Return the shapes and types of the outputs for inputs (and states).
+    def infer_outputs(self, given: Sequence[ArrayType]) -> list[tuple[Shape, torch.dtype | None]]:
+        """Return the shapes and types of the outputs for those of inputs (and states).
 
         >>> from rebind.operator import CustomOpProp
-        >>> Description.of("copy", CustomOpProp()).infer_outputs([torch.ones(2, 3)])
+        >>> Description.of("copy", CustomOpProp()).infer_outputs([((2, 3), torch.float32)])
         [((2, 3), torch.float32)]
         """
-        inputs = tensors[: len(self.arguments)]
-        _, shapes, _ = self.infer_shapes([tuple(tensor.shape) for tensor in inputs])
-        _, types, _ = self.infer_types([tensor.dtype for tensor in inputs])
+        inputs = given[: len(self.arguments)]
+        _, shapes, _ = self.infer_shapes([shape for shape, _ in inputs])
+        _, types, _ = self.infer_types([dtype for _, dtype in inputs])
         return list(zip(shapes, types, strict=True))
+
+    def declare_dependency(self) -> None:
+        """Ask the user's class what backward reads: of no effect, since `backward` is given everything.
+
+        >>> from rebind.operator import CustomOpProp
+        >>> class Telling(CustomOpProp):
+        ...     def declare_backward_dependency(self, out_grad, in_data, out_data):
+        ...         print(out_grad, in_data, out_data)
+        >>> Description.of("telling", Telling()).declare_dependency()
+        [0] [1] [2]
+        """
+        # Numbers of arrays, counted through all three groups.
+        counts = (len(self.outputs), len(self.arguments), len(self.outputs))
+        numbers = iter(range(sum(counts)))
+        groups = [list(itertools.islice(numbers, count)) for count in counts]
+        with user_code(self.name, "declare_backward_dependency"):
+            self.prop.declare_backward_dependency(*groups)
+
+    def infer_storage(self, *, backward: bool = False) -> None:
+        """Ask the user's class for storage types, where MXNet does: of no effect, since all arrays are dense.
+
+        >>> from rebind.operator import CustomOpProp
+        >>> Description.of("copy", CustomOpProp()).infer_storage(backward=True)
+        """
+        inputs, outputs, states = (
+            ["default"] * len(names) for names in (self.arguments, self.outputs, self.states)
+        )
+        if backward:
+            with user_code(self.name, "infer_storage_type_backward"):
+                self.prop.infer_storage_type_backward(outputs, inputs, list(outputs), list(inputs), states)
+        else:
+            with user_code(self.name, "infer_storage_type"):
+                self.prop.infer_storage_type(inputs)

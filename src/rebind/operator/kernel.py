@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,13 +17,23 @@ from ..ndarray import NDArray
 from ..params import ParameterValue
 from ..shapes import Shape
 from .custom_op import CustomOp
-from .description import Description, Locate, as_custom, user_code
+from .description import ArrayType, Description, Locate, as_custom, user_code
 
 __all__ = ["CustomKernel", "once"]
 
 
+class Created(NamedTuple):
+    """The user's operator, and the shapes and types of its outputs."""
+
+    op: CustomOp
+    outputs: list[tuple[Shape, torch.dtype | None]]
+
+
 class CustomKernel:
-    """Runs a custom operator; holds the user's `CustomOp`, which may remember something from one run to the next.
+    """Runs a custom operator.
+
+    In an executor `create` comes first, and all runs have one `CustomOp` of the user's, which may remember something
+    from one run to the next. Otherwise each call creates its own, as in MXNet.
 
     Parameters
     ----------
@@ -48,28 +58,56 @@ class CustomKernel:
     def __init__(self, described: Description, locate: Locate = as_custom) -> None:
         self.described, self.locate = described, locate
         self.__name__ = "custom_operator"  # what the plan's code calls it
-        self._made_for: list[tuple[Shape, torch.dtype]] | None = None
-        self._outputs: list[tuple[Shape, torch.dtype | None]] = []
-        self._op: CustomOp | None = None
+        self._bound: Created | None = None
 
-    def _operator(self, tensors: Sequence[Tensor], device: Device) -> CustomOp:
-        """Return the user's operator for these shapes and types."""
-        # `create_operator` is given shapes and types: for others the operator is made again, and forgets earlier runs.
-        wanted = [(tuple(tensor.shape), tensor.dtype) for tensor in tensors]
-        if self._op is None or self._made_for != wanted:
-            shapes, types = [list(shape) for shape, _ in wanted], [dtypes.flag(dtype) for _, dtype in wanted]
-            with user_code(self.described.name, "create_operator", self.locate):
-                self._op = self.described.prop.create_operator(device, shapes, types)
-            self._outputs = self.described.infer_outputs(tensors)
-            _check_operator(self.described.name, self._op)
-            self._made_for = wanted
-        return self._op
+    def create(self, device: Device, inputs: Sequence[ArrayType], *, has_gradients: bool = False) -> None:
+        """Create the user's operator that the runs from now on have: at bind.
+
+        Parameters
+        ----------
+        device
+            Where the operator is bound.
+        inputs
+            The shapes and types of inputs and auxiliary states.
+        has_gradients
+            Whether gradients are bound.
+
+        Examples
+        --------
+        >>> from rebind.operator import CustomOp, CustomOpProp
+        >>> class Nothing(CustomOp):
+        ...     def forward(self, is_train, req, in_data, out_data, aux):
+        ...         pass
+        >>> class NothingProp(CustomOpProp):
+        ...     def create_operator(self, ctx, in_shapes, in_dtypes):
+        ...         print(ctx, in_shapes, in_dtypes)
+        ...         return Nothing()
+        >>> CustomKernel(Description.of("nothing", NothingProp())).create(
+        ...     Device("cpu", 1), [((2,), torch.float32)]
+        ... )
+        cpu(1) [[2]] [0]
+        """
+        self._bound = self._created(device, inputs, has_gradients)
+
+    def _created(self, device: Device, inputs: Sequence[ArrayType], has_gradients: bool) -> Created:
+        """Return the user's operator for these shapes and types, having asked all else that MXNet asks before."""
+        described = self.described
+        outputs = described.infer_outputs(inputs)
+        described.infer_storage()
+        if has_gradients:
+            described.infer_storage(backward=True)
+        shapes, types = [list(shape) for shape, _ in inputs], [dtypes.flag(dtype) for _, dtype in inputs]
+        with user_code(described.name, "create_operator", self.locate):
+            made = described.prop.create_operator(device, shapes, types)
+        _check_operator(described.name, made, self.locate)
+        return Created(made, outputs)
 
     def __call__(
         self,
         *tensors: Tensor,
         training: bool = False,
         device: torch.device | None = None,
+        context: Device | None = None,
         **parameters: ParameterValue,
     ) -> Any:
         """Return the outputs, one or a tuple; auxiliary states are written in place."""
@@ -81,16 +119,21 @@ class CustomKernel:
         in_data = [NDArray(tensor.detach()) for tensor in tensors[:count]]
         # Without inputs it is where the executor is.
         place = (in_data or states)[0].device if tensors else device_of(device or torch.device("cpu"))
-        user = self._operator(tensors, place)
+        created = self._bound
+        if created is None:
+            created = self._created(context or place, _types_of(tensors), has_gradients=False)
+        user = created.op
 
         def forward(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-            outputs.extend(_zeros(self._outputs, inputs[0].device if inputs else device))
+            outputs.extend(_zeros(created.outputs, inputs[0].device if inputs else device))
             out_data = [NDArray(value, place) for value in outputs]
             with user_code(described.name, "forward", self.locate), _training(training):
                 user.forward(training, ["write"] * len(outputs), in_data, out_data, states)
             return [value.tensor for value in out_data]
 
         def backward(output_grads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
+            if self._bound is None:
+                described.infer_storage(backward=True)
             out_data = [NDArray(value.detach(), place) for value in outputs]
             # Zeros, since an operator may leave what it does not write, or add to it.
             in_grad = [NDArray(torch.zeros_like(value.tensor), place) for value in in_data]
@@ -121,27 +164,36 @@ def once(described: Description) -> Callable[..., Any]:
         *tensors: Tensor,
         training: bool = False,
         device: torch.device | None = None,
+        context: Device | None = None,
         **parameters: ParameterValue,
     ) -> Any:
         # Inference of shapes asks the user's `infer_shape`; on tensors without content nothing is computed.
         place = tensors[0].device if tensors else device
         if place is not None and place.type == "meta":
-            outputs = _zeros(described.infer_outputs(tensors), place)
+            outputs = _zeros(described.infer_outputs(_types_of(tensors)), place)
             return tuple(outputs) if len(outputs) > 1 else outputs[0]
-        return CustomKernel(described)(*tensors, training=training, device=device)
+        return CustomKernel(described)(*tensors, training=training, device=device, context=context)
 
     return custom_operator
 
 
-def _check_operator(name: str, made: object) -> None:
+def _check_operator(name: str, made: object, locate: Locate) -> None:
     """Check what `create_operator` returned: without a `forward` of its own its outputs would hold nothing."""
     if not hasattr(made, "forward"):
-        raise ArgumentError(f"operator {name!r}: create_operator must return a CustomOp; got {made!r}")
-    if isinstance(made, CustomOp) and type(made).forward is CustomOp.forward and "forward" not in vars(made):
-        raise ArgumentError(
-            f"operator {name!r}: {type(made).__name__} must define forward(self, is_train, req, in_data, out_data, "
-            "aux), which writes the outputs"
+        raise locate(
+            ArgumentError(f"operator {name!r}: create_operator must return a CustomOp; got {made!r}")
         )
+    if isinstance(made, CustomOp) and type(made).forward is CustomOp.forward and "forward" not in vars(made):
+        raise locate(
+            ArgumentError(
+                f"operator {name!r}: {type(made).__name__} must define forward(self, is_train, req, in_data, "
+                "out_data, aux), which writes the outputs"
+            )
+        )
+
+
+def _types_of(tensors: Sequence[Tensor]) -> list[ArrayType]:
+    return [(tuple(tensor.shape), tensor.dtype) for tensor in tensors]
 
 
 def _zeros(

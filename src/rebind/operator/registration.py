@@ -50,6 +50,7 @@ def _operator(prop_class: Callable[..., CustomOpProp], given: Mapping[str, objec
     with user_code(name, "the constructor of its CustomOpProp"):
         prop = prop_class(**texts)
         described = Description.of(name, prop)
+    described.declare_dependency()
     arguments, states = described.arguments, described.states
     return Operator(
         "Custom",
@@ -57,7 +58,7 @@ def _operator(prop_class: Callable[..., CustomOpProp], given: Mapping[str, objec
             tuple(Input(entry, auxiliary=entry in states) for entry in (*arguments, *states)),
             # What the user's class takes is its own to say: any value, as text.
             {key: Parameter(key, "", "a value", format_value) for key in given},
-            frozenset({"training", "device"}),
+            frozenset({"training", "device", "context"}),
         ),
         Kernels(
             once(described),

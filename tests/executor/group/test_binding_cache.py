@@ -7,10 +7,13 @@ from rebind.executor.group.binding_cache import BindingCache
 
 class Executor:
     def __init__(self):
-        self.released = 0
+        self.released = self.created = 0
 
     def release(self):
         self.released += 1
+
+    def create_operators(self):
+        self.created += 1
 
 
 @pytest.mark.parametrize("limit", [2, 3])
@@ -20,6 +23,7 @@ def test_shapes_that_come_again_are_not_bound_again(limit):
     second = cache.switch("b", lambda: [Executor()])
     assert cache.switch("a", lambda: 1 / 0) is first is cache.current
     assert [exe.released for exe in (*first, *second)] == [1, 1]
+    assert [exe.created for exe in (*first, *second)] == [1, 0]  # custom operators begin anew
     cache.switch("a", lambda: 1 / 0)
     assert first[0].released == 1  # it is the current one
 

@@ -40,7 +40,12 @@ class BindingCache:
         >>> len(cache)
         1
         """
-        found = self._by_shapes.pop(shapes, None) or bind()
+        found = self._by_shapes.pop(shapes, None)
+        if found is None:
+            found = bind()
+        else:
+            for exe in found:
+                exe.create_operators()
         # What is not in use keeps its arrays, but not the memory of its last pass.
         for exe in self.current:
             if exe not in found:

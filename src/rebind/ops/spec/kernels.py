@@ -7,14 +7,16 @@ import inspect
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 
+from ...device import Device
 from ...errors import MXNetError
 from ...grad_mode import grad_mode
 from ...params import ParameterValue, Params
+from ...shapes import Shape
 
 __all__ = [
     "Derivative", "DerivativeRule", "Function", "GradientRule", "InPlace", "InPlaceAll", "Kernels", "with_gradient",
@@ -57,6 +59,18 @@ class Derivative:
     when: Callable[[Params], bool] | None = None
 
 
+class Remembering(Protocol):
+    """A function that may remember something from one run to the next."""
+
+    def create(
+        self, device: Device, inputs: Sequence[tuple[Shape, torch.dtype]], *, has_gradients: bool = False
+    ) -> None:
+        """Begin: what the runs from now on remember is for this device, and for inputs of these shapes and types."""
+
+    def __call__(self, *tensors: Tensor, **keywords: Any) -> Any:
+        """Run it."""
+
+
 @dataclass(frozen=True)
 class Kernels:
     """The forms of an operator.
@@ -80,6 +94,7 @@ class Kernels:
     make
         For an operator that remembers something from one run to the next (`Custom`): makes the function that runs,
         one for each node of each executor. It is given what adds the node to an error, for its backward part.
+        Elsewhere, in loops and in calls on arrays, one that was made of None runs, and remembers nothing.
     owns_output
         Whether the first output is memory of its own that the gradient does not need: what comes next, alone, may
         overwrite it.
@@ -117,7 +132,7 @@ class Kernels:
     constants: Callable[[Params], Mapping[str, float]] | None = None
     in_place: Mapping[str, InPlace] = field(default_factory=dict)
     in_place_all: InPlaceAll | None = None
-    make: Callable[[Locate | None], Function] | None = None
+    make: Callable[[Locate | None], Remembering] | None = None
     owns_output: bool = False
     writes_aux: bool = False
     draws: Callable[[Params, bool], bool] | None = None

@@ -17,8 +17,9 @@ __all__ = ["MODE_NAMES", "Input", "Signature", "read_signature", "without_defaul
 
 T = TypeVar("T")
 
-#: Keywords of a function that are not the user's.
-MODE_NAMES = frozenset({"training", "generator", "device"})
+#: Keywords of a function that are not the user's. `device` is PyTorch's; `context`, for calls on arrays only, is
+#: MXNet's, which tells `cpu(0)` from `cpu(1)`.
+MODE_NAMES = frozenset({"training", "generator", "device", "context"})
 
 
 @dataclass(frozen=True)
