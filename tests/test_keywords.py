@@ -74,6 +74,12 @@ CALLS: dict[str, Callable[[], object]] = {
     "BucketingModule.load": lambda: mx.mod.BucketingModule.load_dict(lambda key: NET, 1, {}, {}, **WRONG),
     "BucketingModule.load_dict": lambda: mx.mod.BucketingModule.load_dict(lambda key: NET, 1, {}, {}, **WRONG),
     "Module.load": lambda: mx.mod.Module(NET, **WRONG),
+    "Module.fit": lambda: mx.mod.Module(NET).fit(None, **WRONG),
+    "FeedForward.load": lambda: feed_forward(**WRONG),
+    "FeedForward.init_model": lambda: mx.model.FeedForward(NET).init_model(data=(2, 3), unknwon=(1,)),
+    "SequentialRNNCell.begin_state": lambda: mx.rnn.BidirectionalCell(
+        mx.rnn.RNNCell(2), mx.rnn.RNNCell(2)
+    ).begin_state(mx.sym.zeros, **WRONG),
     "SequentialModule.add": lambda: chain().add(mx.mod.Module(NET), **WRONG),
     "FeedForward.fit": lambda: feed_forward(),
     "FeedForward.create": lambda: feed_forward(**WRONG),
@@ -124,6 +130,11 @@ TAKE_ALL = {
     "PearsonCorrelation.update_cov": "absent: raises whatever it is given",
     "model._multiple_callbacks": "given on to the user's callbacks",
     "NDArrayOp.get_symbol": "given on to the user's operator",
+    **dict.fromkeys([f"NetworkPlot.{name}" for name in ("attr", "edge", "node")], "attributes of graphviz"),
+    **dict.fromkeys(
+        [f"NetworkPlot.{name}" for name in ("pipe", "render", "view")],
+        "graphviz's other arguments, documented to have no effect",
+    ),
     "Symbol.optimize_for": "options of MXNet's backends, documented to have no effect",
     **dict.fromkeys(
         [
@@ -152,6 +163,7 @@ def takes_any() -> list[set[str]]:
 
     def look(owner: Any, path: str, names: list[str]) -> None:
         for name in names:
+            getattr(owner, name, None)  # what is loaded at its first use is there from now on
             found = inspect.getattr_static(owner, name, None)
             found = getattr(found, "__func__", found)
             if not (getattr(found, "__module__", "rebind") or "").startswith("rebind"):

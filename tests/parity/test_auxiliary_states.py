@@ -50,3 +50,16 @@ def test_modules_with_fixed_parameters(devices: int, trained: tuple[str, ...]) -
 @pytest.mark.parametrize("case", CALLED, ids=str)
 def test_calls(case: tuple[str, tuple[str, ...], bool, bool]) -> None:
     agree(called(mx, *case, nothing), MANIFEST["called"][repr(case)])
+
+
+@pytest.mark.parametrize(
+    ("trained", "gamma"), [("", 2), ("fc_weight", 2), ("bn_gamma", 1), ("bn_beta", 1), ("data", 1)], ids=str
+)
+def test_a_frozen_gamma_that_counts_as_1_stays_what_it_was(trained: str, gamma: int) -> None:
+    """MXNet 1.9.1 writes 1 into it, in a training forward, where backward reaches the layer."""
+    net = mx.sym.FullyConnected(mx.sym.BatchNorm(mx.sym.var("data"), name="bn"), num_hidden=2, name="fc")
+    requests = {name: "write" if name == trained else "null" for name in net.list_arguments()}
+    exe = net.simple_bind(mx.cpu(), data=(4, 2, 3, 3), grad_req=requests)
+    exe.arg_dict["bn_gamma"][:] = 2
+    exe.forward(is_train=True)
+    assert exe.arg_dict["bn_gamma"].asnumpy().tolist() == [gamma] * 2

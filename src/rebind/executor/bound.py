@@ -24,6 +24,7 @@ from ..errors import (
     near_names,
 )
 from ..graph import Facts, Graph, infer_shapes, infer_storage, infer_types
+from ..graph.control_flow import counted_constants
 from ..ndarray import NDArray, array
 from ..ndarray.base import wrap
 from ..ndarray.deferred import held_tensor
@@ -32,7 +33,7 @@ from ..ops.storage_types import DENSE
 from ..shapes import Shape
 from .arguments import GradReq
 from .backward import apart
-from .reach import states_of_backward
+from .reach import operators_of_backward, states_of_backward
 from .slot import Slot
 from .staying import are_large, staying_gradients
 
@@ -207,7 +208,7 @@ class BoundArrays:
         return [arrays[i].storage for i in positions]  # type: ignore[union-attr]  # all are there in a run
 
     def fill(self, constants: Mapping[int, float]) -> None:
-        """Fill the arguments at positions with numbers.
+        """Fill the arguments at positions with numbers, as MXNet does where backward reaches the operator of them.
 
         >>> import rebind as mx
         >>> args = {"x": mx.nd.zeros((2,))}
@@ -216,6 +217,8 @@ class BoundArrays:
         [1.0, 1.0]
         """
         for position, number in constants.items():
+            if position in self._frozen_constants:
+                continue
             array = self.order[position].array
             assert array is not None
             tensor = array.storage.tensor
@@ -249,9 +252,21 @@ class BoundArrays:
         ]
         wanted = {name for name, slot in self.slots.items() if slot.grad is not None}
         reached = states_of_backward(self.graph, wanted) if self.aux else ()
+        self._frozen_constants = self._find_frozen_constants(wanted)
         self.updated_states = [state if name in reached else None for name, state in self.aux.items()]
         self.has_large_gradients = are_large(self.wanted)
         self.decide_what_stays(results=0)
+
+    def _find_frozen_constants(self, wanted: Collection[str]) -> frozenset[int]:
+        """Return the positions of the constants, such as a gamma, of operators that backward does not reach."""
+        constants = counted_constants(self.graph)
+        if not constants:
+            return frozenset()
+        trained = operators_of_backward(self.graph, wanted)
+        filled = {entry.node for node in trained for entry in node.inputs}
+        return frozenset(
+            i for i, node in enumerate(self.graph.arguments) if node in constants and node not in filled
+        )
 
     def decide_what_stays(self, results: float) -> None:
         """Decide which gradients stay where they are, in a network whose results take so many bytes together."""

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ..graph import Entry, Graph, Node
+from ..graph import Application, Entry, Graph, Node
 
-__all__ = ["blocks", "gradient_receivers", "head_gradient_reaches", "states_of_backward"]
+__all__ = [
+    "blocks",
+    "gradient_receivers",
+    "head_gradient_reaches",
+    "operators_of_backward",
+    "states_of_backward",
+]
 
 
 def head_gradient_reaches(graph: Graph, arguments: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
@@ -73,17 +79,33 @@ def states_of_backward(graph: Graph, wanted: Collection[str]) -> set[str]:
     [['bn_moving_mean', 'bn_moving_var'], []]
     """
     auxiliary = set(graph.auxiliary)
+    return {
+        entry.node.name
+        for node in operators_of_backward(graph, wanted)
+        for entry in node.inputs
+        if entry.node in auxiliary
+    }
+
+
+def operators_of_backward(graph: Graph, wanted: Collection[str]) -> list[Application]:
+    """Return the applications of operators whose backward runs where these arguments get gradients.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.elemwise_add(mx.sym.sqrt(mx.sym.var("x"), name="root"), mx.sym.var("y"), name="sum")
+    >>> [node.name for node in operators_of_backward(net.graph, {"y"})]
+    ['sum']
+    """
     passing = {node for node in graph.arguments if node.name in wanted}
-    found: set[str] = set()
+    found: list[Application] = []
     for node in graph.nodes:  # what a node uses comes before it
-        if node.operator is None:
+        if not isinstance(node, Application):
             continue
         kernels = node.operator.kernels
         asked = [
             name for name, entry in zip(node.input_names, node.inputs, strict=False) if entry.node in passing
         ]
         if asked:
-            found.update(entry.node.name for entry in node.inputs if entry.node in auxiliary)
+            found.append(node)
         # The gradient of what is before a loss or a block does not follow from what is behind it.
         if not kernels.no_gradient.issuperset(asked) and kernels.needs_head_gradient(node.params):
             passing.add(node)

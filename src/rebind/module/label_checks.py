@@ -135,11 +135,13 @@ def _check(who: str, asked: Asked, name: str, values: Tensor, lowest: int | None
     for outside, text in (below, asked.below), (above, asked.above):
         if text is None and outside.any():
             hint = "A negative label is no class." if outside is below else _too_high(asked)
-            raise ParameterError(f"{_outside(who, asked, name, flat, outside)}. {hint}")
+            raise ParameterError(f"{_outside(who, asked, name, flat, outside, outside)}. {hint}")
     if (below | above).any():
         hint = f" {_too_high(asked)}" if above.any() else ""
         text = asked.above if above.any() else asked.below
-        warn_user(f"{_outside(who, asked, name, flat, below | above)}. {text}{hint}")
+        # Labels below may be padding; one above is the likelier mistake.
+        at_fault = above if above.any() else below
+        warn_user(f"{_outside(who, asked, name, flat, below | above, at_fault)}. {text}{hint}")
 
 
 def _too_high(asked: Asked) -> str:
@@ -147,11 +149,10 @@ def _too_high(asked: Asked) -> str:
     return f"{from_one} the layer before it too few outputs?"
 
 
-def _outside(who: str, asked: Asked, name: str, flat: Tensor, outside: Tensor) -> str:
-    """Return which classes there must be, and the first label that is outside."""
-    found = torch.nonzero(outside)
-    first = int(found[0])
+def _outside(who: str, asked: Asked, name: str, flat: Tensor, outside: Tensor, at_fault: Tensor) -> str:
+    """Return which classes there must be, the first label that is at fault, and how many are outside."""
+    first = int(torch.nonzero(at_fault)[0])
     return (
         f"fit: labels of {who} must be classes from {asked.first} to {asked.classes - 1}; got {flat[first].item():g} "
-        f"at index {first} of {name!r} ({len(found)} of {len(flat)} labels are outside)"
+        f"at index {first} of {name!r} ({int(outside.sum())} of {len(flat)} labels are outside)"
     )

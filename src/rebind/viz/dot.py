@@ -224,15 +224,18 @@ class DotGraph:
         graph: DotGraph | None = None,
         name: str | None = None,
         comment: str | None = None,
-        **attrs: Mapping[str, str],
+        graph_attr: Mapping[str, str] | None = None,
+        node_attr: Mapping[str, str] | None = None,
+        edge_attr: Mapping[str, str] | None = None,
     ) -> contextlib.AbstractContextManager[DotGraph]:
         """Add `graph`, or (``with plot.subgraph(name="cluster_0") as part:``) what is added to `part` inside.
 
         graphviz draws a frame around one whose name begins with ``cluster``.
         """
         part = DotGraph(name or "", comment) if graph is None else graph
-        for target, values in attrs.items():  # graph_attr, node_attr, edge_attr
-            getattr(part, target).update(values)
+        part.graph_attr.update(graph_attr or {})
+        part.node_attr.update(node_attr or {})
+        part.edge_attr.update(edge_attr or {})
         within = self._within(part)
         if graph is not None:
             with within:
