@@ -90,7 +90,7 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     "NaN in the first batch": (
         lambda: fit(data=with_nan("data", 2)),
         "fit: data must be numbers; got NaN in 'data', sample 2 of epoch 0, batch 0 (counted from 0). What is trained "
-        "on it becomes NaN too.",
+        "on it can become NaN too.",
     ),
     "NaN in a label of the first batch": (
         lambda: fit(regression("LinearRegressionOutput"), with_nan("label", 1), eval_metric="mse"),
@@ -98,7 +98,7 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     ),
     "NaN in a later batch": (
         lambda: fit(data=with_nan("data", 9), num_epoch=2),
-        "got NaN in 'data', sample 9, which is in batch 2 (counted from 0). What is trained on it becomes NaN too.",
+        "got NaN in 'data', sample 9, which is in batch 2 (counted from 0). What is trained on it can become NaN too.",
     ),
     "NaN in a later batch of an iterator": (
         lambda: fit(data=Plain(with_nan("data", 9)), num_epoch=3),

@@ -221,7 +221,7 @@ def _warn_of_nan(pairs: Iterable[tuple[str, object]], where: str, batch_size: in
             batch = f", which is in batch {sample // batch_size} (counted from 0)" if batch_size else ""
             warn_user(
                 f"fit: data must be numbers; got NaN in {name!r}, sample {sample}{where}{batch}. What is trained on it "
-                "becomes NaN too."
+                "can become NaN too."
             )
             return True
     return False
