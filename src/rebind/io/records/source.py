@@ -88,9 +88,8 @@ class RecordFiles:
 
     def read(self, position: int) -> tuple[Record, int]:
         """Return the record at a position, and the position of the next one."""
-        if (
-            self._pid != os.getpid()
-        ):  # in a child of a fork, which shares the position of open files with its parent
+        # In a child of a fork, which shares the position of open files with its parent.
+        if self._pid != os.getpid():
             self._readers, self._pid = [RecordReader(path) for path in self.paths], os.getpid()
         at = bisect_right(self.starts, position) - 1
         reader, start = self._readers[at], self.starts[at]
