@@ -14,7 +14,7 @@ import pytest
 import rebind as mx
 from rebind.first_use import OnFirstUse
 from rebind.ops import OPERATORS, all_operators
-from rebind.ops.spec import read_signature
+from rebind.ops.declaration import read_signature
 
 #: The modules and packages right below `rebind` that all programs need. Another one here costs each of them its import.
 LOADED = [

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import rebind as mx
 from rebind.errors import MXNetError
 from rebind.ops import OPERATORS, Operator, operator
-from rebind.ops.spec import one_shape
+from rebind.ops.declaration import one_shape
 from rebind.symbol.symbol import compose
 
 S = mx.sym

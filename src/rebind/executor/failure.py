@@ -14,7 +14,7 @@ from torch import Tensor, fx
 
 from ..graph import Application, Node
 from ..ops import explain
-from ..ops.spec import GradientRule
+from ..ops.declaration import GradientRule
 from ..params import Params
 
 __all__ = ["failed_step", "failure_at", "failure_of", "named_gradient"]

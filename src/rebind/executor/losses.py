@@ -8,7 +8,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from ..graph import Application, Entry, Graph, Target
-from ..ops.spec import GradientRule
+from ..ops.declaration import GradientRule
 from ..params import Params
 from .failure import named_gradient
 

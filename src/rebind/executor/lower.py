@@ -21,7 +21,7 @@ from ..grad_mode import inference_mode, is_grad_enabled
 from ..graph import Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import counted_constants, needs_randomness, runs_users_code
 from ..graph.passes import CHANNELS_LAST, backend_named, optimize
-from ..ops.spec import Function
+from ..ops.declaration import Function
 from .compiling import CompiledCode, in_given_layout
 from .exact import InferenceCode
 from .failure import failure_of

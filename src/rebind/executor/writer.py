@@ -13,7 +13,7 @@ from ..draws import derive
 from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
 from ..graph.passes import optimize
-from ..ops.spec import Function, with_gradient, without_defaults
+from ..ops.declaration import Function, with_gradient, without_defaults
 from .control_flow import ControlFlow
 from .losses import Loss, gradient_of
 from .overwrite import overwriting_kernels

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ..errors import ArgumentError, FormatError
 from ..ops import Inference, Input, Kernels, Operator, Record, Shapes, Signature, Types
+from ..ops.declaration import read_signature
 from ..ops.quantization.conversion import calibrated_range, chosen_type
-from ..ops.spec import read_signature
 from ..params import Params
 from .control_flow import Body, Flow
 from .graph import Application, Graph, Node

@@ -17,7 +17,7 @@ from ..device import Device
 from ..memo import Exactly
 from ..mode import mode
 from ..ops import Operator
-from ..ops.spec import without_defaults
+from ..ops.declaration import without_defaults
 from ..params import Params
 from . import history
 from .base import ArrayBase, wrap_tensor

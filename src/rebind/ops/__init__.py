@@ -41,8 +41,7 @@ from . import (
     update,
     upsampling,
 )
-from .failures import explain, misfit
-from .spec import (
+from .declaration import (
     OPERATORS,
     Asked,
     Function,
@@ -62,6 +61,7 @@ from .spec import (
     one_shape,
     operator,
 )
+from .failures import explain, misfit
 
 __all__ = [
     "OPERATORS",

@@ -20,7 +20,7 @@ from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
 from ._types import Double
-from .spec import Operator, Shapes, one_shape, operator
+from .declaration import Operator, Shapes, one_shape, operator
 
 __all__ = ["BINARY", "SCALAR", "UNARY", "Row", "binary", "broadcast", "scalar", "unary"]
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
-from .spec import Shapes, operator
+from .declaration import Shapes, operator
 
 __all__ = [
     "depth_to_space",

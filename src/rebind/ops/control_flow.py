@@ -16,7 +16,7 @@ from torch import Tensor
 from ..errors import ArgumentError, ShapeError
 from ..params import AtLeast, Params
 from ._types import Indices
-from .spec import operator
+from .declaration import operator
 
 __all__ = ["RUNNERS", "Body", "run_cond", "run_foreach", "run_while_loop"]
 

@@ -16,7 +16,7 @@ from ..dtypes import number_in
 from ..params import AtLeast, Params
 from ..shapes import Shape
 from ._types import AnyType, Double, Long, MatrixType, NumericType, SizesOrNone, made_shape
-from .spec import TypeSlots, operator
+from .declaration import TypeSlots, operator
 
 __all__ = ["arange", "eye", "full", "linspace", "ones", "zeros", "zeros_without_dtype"]
 

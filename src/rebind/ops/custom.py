@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from torch import Tensor
 
 from ..errors import NameLookupError, ParameterError, near_names
-from .spec import Operator, operator
+from .declaration import Operator, operator
 
 __all__ = ["CUSTOM_OPERATORS"]
 

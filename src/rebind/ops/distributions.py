@@ -23,7 +23,7 @@ from ..params import AtLeast, Between, Params
 from ..shapes import Shape
 from ._signatures import array, setting, with_signature
 from ._types import DrawnType, Sizes, SizesOrNone, made_shape
-from .spec import Shapes, TypeSlots, operator
+from .declaration import Shapes, TypeSlots, operator
 
 __all__ = ["DISTRIBUTIONS", "Distribution"]
 

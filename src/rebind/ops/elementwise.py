@@ -18,7 +18,7 @@ from ..params import Params
 from ..shapes import Shape, together
 from ._clamp import clamp, larger, smaller
 from ._tables import binary, broadcast, scalar
-from .spec import GradientRule, Shapes, operator
+from .declaration import GradientRule, Shapes, operator
 
 __all__ = [
     "Predicate", "add_n", "broadcast_add", "broadcast_div", "broadcast_hypot", "broadcast_maximum",

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..errors import DeviceError, DTypeError, MXNetError, OutOfMemoryError, ShapeError
 from ..params import Params
 from ..shapes import Shape, merge
-from .spec import Operator
+from .declaration import Operator
 
 __all__ = ["explain", "is_of_memory", "misfit"]
 

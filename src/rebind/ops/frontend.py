@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 from ..checks import warn_user
 from ..errors import ArgumentError, near_names
 from ..first_use import OnFirstUse
-from .spec import OPERATORS, Operator, Signature
+from .declaration import OPERATORS, Operator, Signature
 
 __all__ = [
     "NAMESPACES", "bind_arguments", "documentation", "make_functions", "make_namespace", "plain_type", "signature",

@@ -17,7 +17,7 @@ from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
 from ._reading import can_read
 from ._types import Double, NumericType, ShapeOrNone
-from .spec import Shapes, operator
+from .declaration import Shapes, operator
 
 __all__ = [
     "batch_take", "fill_element_0index", "gather_nd", "one_hot", "onehot_encode", "pick", "ravel_multi_index",

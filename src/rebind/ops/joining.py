@@ -11,7 +11,7 @@ from torch import Tensor
 from ..errors import ArgumentError, ShapeError
 from ..params import Between, Params
 from ..shapes import Shape, normalize_axis
-from .spec import Shapes, operator
+from .declaration import Shapes, operator
 
 __all__ = ["concat", "slice_channel", "split_v2", "stack"]
 

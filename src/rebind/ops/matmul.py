@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError, ShapeError
-from .spec import operator
+from .declaration import operator
 
 __all__ = ["StorageType", "batch_dot", "dot", "khatri_rao"]
 

@@ -17,8 +17,8 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..imaging import decode
 from ..params import AtLeast, Between, Listed
 from ._types import Double
+from .declaration import operator
 from .image.resampling import resized
-from .spec import operator
 
 __all__ = ["Margin", "cvcopy_make_border", "cvimdecode", "cvimread", "cvimresize"]
 

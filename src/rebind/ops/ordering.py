@@ -13,7 +13,7 @@ from ..params import Params
 from ..shapes import normalize_axis
 from ._reading import can_read
 from ._types import OrderType
-from .spec import TypeSlots, operator
+from .declaration import TypeSlots, operator
 
 __all__ = ["argsort", "first_positions", "sort", "topk"]
 

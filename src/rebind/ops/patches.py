@@ -12,8 +12,8 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
+from .declaration import Shapes, operator
 from .nn.layout import complaint, padded, split
-from .spec import Shapes, operator
 
 __all__ = ["col2im", "im2col"]
 

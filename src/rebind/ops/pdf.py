@@ -18,7 +18,7 @@ from ..errors import DTypeError, ShapeError
 from ..params import Params
 from ..shapes import Shape
 from ._signatures import arguments, with_signature
-from .spec import Operator, Shapes, operator
+from .declaration import Operator, Shapes, operator
 
 __all__ = ["DENSITIES"]
 

@@ -12,8 +12,8 @@ from ..checks import NUMBER, check_kind
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError
 from ..first_use import OnFirstUse
+from .declaration import Operator, find
 from .frontend import signature
-from .spec import Operator, find
 
 __all__ = ["Drawn", "Front", "Reader", "make_random_functions", "zipfian"]
 

@@ -17,7 +17,7 @@ from ..errors import ShapeError
 from ..params import Between, Params
 from ..shapes import Shape, normalize_axis
 from ._types import SumType
-from .spec import Operator, Shapes, operator
+from .declaration import Operator, Shapes, operator
 
 __all__ = ["REDUCTIONS", "Reduction", "reduced_axes"]
 

@@ -12,7 +12,7 @@ from ..errors import DTypeError, ShapeError
 from ..grad_mode import is_recorded
 from ..params import Between, Params
 from ..shapes import Shape
-from .spec import Shapes, operator
+from .declaration import Shapes, operator
 
 __all__ = ["identity_attach_kl_sparse_reg"]
 

@@ -15,7 +15,7 @@ from ..errors import ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
 from ._types import Double
-from .spec import Shapes, operator
+from .declaration import Shapes, operator
 
 __all__ = ["broadcast_axis", "broadcast_like", "broadcast_to", "pad", "repeat", "tile"]
 

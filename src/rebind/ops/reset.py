@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError
-from .spec import operator
+from .declaration import operator
 
 __all__ = ["reset_arrays"]
 

@@ -14,7 +14,7 @@ from ..params import Params
 from ..shapes import Shape
 from ._derivative import differentiable_twice
 from ._types import require_floating
-from .spec import Shapes, operator
+from .declaration import Shapes, operator
 
 __all__ = ["bilinear_sampler", "grid_generator", "spatial_transformer"]
 

@@ -16,7 +16,7 @@ from ..draws import Source
 from ..errors import ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ._types import ChosenType, DrawnIntegerType, Long, Sizes, SizesOrNone, made_shape
-from .spec import operator
+from .declaration import operator
 
 __all__ = ["random_randint", "sample_multinomial", "sample_unique_zipfian", "shuffle"]
 

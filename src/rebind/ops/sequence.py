@@ -13,7 +13,7 @@ from ..errors import ShapeError
 from ..params import Between, Params
 from ..shapes import Shape
 from ._reading import can_read
-from .spec import Operator, Shapes, operator
+from .declaration import Operator, Shapes, operator
 
 __all__ = ["sequence_last", "sequence_mask", "sequence_reverse"]
 

@@ -18,7 +18,7 @@ from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape, normalize_axis
 from ._types import Double
-from .spec import Shapes, operator
+from .declaration import Shapes, operator
 
 __all__ = ["Bounds", "slice", "slice_assign", "slice_assign_scalar", "slice_axis", "slice_like"]
 

@@ -6,7 +6,7 @@ With dense arrays they are the operators themselves. Storage of other kinds will
 from __future__ import annotations
 
 from . import contrib, elementwise, joining, loss, matmul, nn, reduce, slicing, unary
-from .spec import OPERATORS, find
+from .declaration import OPERATORS, find
 
 __all__ = ["SPARSE_NAMES"]
 

@@ -13,7 +13,7 @@ from ..errors import ParameterError, ShapeError
 from ..params import Params
 from ..shapes import Shape
 from ._types import Count, Offset, require_floating
-from .spec import Shapes, operator
+from .declaration import Shapes, operator
 
 __all__ = ["correlation", "crop"]
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError
 from ..params import Params
-from .spec import operator
+from .declaration import operator
 
 __all__ = ["cast_storage", "edge_id", "getnnz", "sparse_retain"]
 

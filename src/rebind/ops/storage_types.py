@@ -15,7 +15,7 @@ from .. import config
 from ..checks import warn_user
 from ..errors import ParameterError
 from ..params import Params
-from .spec import Operator, find
+from .declaration import Operator, find
 
 __all__ = [
     "DENSE", "SPARSE", "StorageChoice", "StorageKernel", "add_storage_type", "infer_storage_types", "storage_kernel",

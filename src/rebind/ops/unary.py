@@ -19,7 +19,7 @@ from ..shapes import Shape
 from ._clamp import clamp
 from ._tables import unary
 from ._types import AnyType, NumericType
-from .spec import Shapes, one_shape, operator
+from .declaration import Shapes, one_shape, operator
 
 __all__ = [
     "abs_",

@@ -13,8 +13,8 @@ from ..errors import ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape
 from ._types import Workspace
+from .declaration import Shapes, operator
 from .nn.window_slices import spread, suits
-from .spec import Shapes, operator
 
 __all__ = ["up_sampling"]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast
 from .._signatures import array, with_signature
-from ..spec import Operator, operator
+from ..declaration import Operator, operator
 
 __all__ = [
     "interleaved_matmul_encdec_qk", "interleaved_matmul_encdec_valatt", "interleaved_matmul_selfatt_qk",

@@ -11,7 +11,7 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 from .._types import require_floating
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from ._geometry import (
     decode,
     encode,

@@ -13,7 +13,7 @@ from ...shapes import Shape
 from .._bilinear import corners, weighted_rows
 from .._signatures import with_interface_of
 from .._types import Count, Offset, Workspace, require_floating
-from ..spec import Operator, Shapes, operator
+from ..declaration import Operator, Shapes, operator
 
 __all__ = ["deformable_convolution", "modulated_deformable_convolution"]
 

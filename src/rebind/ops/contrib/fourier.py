@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
 from .._signatures import with_interface_of
-from ..spec import operator
+from ..declaration import operator
 
 __all__ = ["fft", "ifft"]
 

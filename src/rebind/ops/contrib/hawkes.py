@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import Params
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 
 __all__ = ["hawkesll"]
 

@@ -11,7 +11,7 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 from .._types import require_floating
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from ._geometry import decode, encode, keep_best, match_best, overlaps, to_centers, widened
 
 __all__ = ["multi_box_detection", "multi_box_prior", "multi_box_target"]

@@ -14,8 +14,8 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from .._types import require_floating
+from ..declaration import Operator, Shapes, operator
 from ..ordering import first_positions
-from ..spec import Operator, Shapes, operator
 from ._geometry import keep_best, widened
 
 __all__ = ["multi_proposal", "proposal"]

@@ -12,7 +12,7 @@ from torch import Tensor
 from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Listed, Params
 from ...shapes import Shape
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 
 __all__ = ["adaptive_avg_pooling", "bilinear_resize"]
 

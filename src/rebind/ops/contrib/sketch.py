@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from ...params import AtLeast, Params
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 
 __all__ = ["count_sketch"]
 

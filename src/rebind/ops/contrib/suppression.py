@@ -11,7 +11,7 @@ from torch import Tensor
 from ...errors import ParameterError, ShapeError
 from ...params import Params
 from .._types import require_floating
-from ..spec import operator
+from ..declaration import operator
 from ._geometry import keep_best, to_centers, to_corners, widened
 
 __all__ = ["box_nms"]

@@ -13,7 +13,7 @@ from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import normalize_axis
 from .._types import Double
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from ..unary import round_, sign
 
 __all__ = [

@@ -8,7 +8,7 @@ from torch import Tensor
 from ... import draws
 from ...draws import Source
 from ...params import Params
-from ..spec import operator
+from ..declaration import operator
 from ._pixels import Factor, check_colours, compute, draw, store
 
 __all__ = [

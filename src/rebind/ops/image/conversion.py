@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...errors import DTypeError, ShapeError
-from ..spec import operator
+from ..declaration import operator
 from ._pixels import check_axes, check_channels
 
 __all__ = ["normalize", "to_tensor"]

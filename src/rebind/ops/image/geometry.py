@@ -11,7 +11,7 @@ from ... import draws
 from ...draws import Source
 from ...errors import ShapeError
 from ...params import AtLeast, Between, Params
-from ..spec import Operator, operator
+from ..declaration import Operator, operator
 from ._pixels import check_axes
 from .resampling import resized
 

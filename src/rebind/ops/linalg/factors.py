@@ -10,7 +10,7 @@ from torch import Tensor
 from ...errors import MXNetError, ShapeError
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from ._matrices import check_matrices, one_or_more, symmetric
 
 __all__ = ["det", "gelqf", "inverse", "potrf", "potri", "slogdet", "sumlogdiag", "syevd"]

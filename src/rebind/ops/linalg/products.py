@@ -9,7 +9,7 @@ from ...errors import ShapeError
 from ...params import Params
 from .._signatures import with_interface_of
 from .._types import Double
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from ._matrices import check_matrices
 
 __all__ = ["gemm", "gemm2", "syrk", "trmm", "trsm"]

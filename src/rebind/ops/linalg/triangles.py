@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...errors import ShapeError
 from .._signatures import with_interface_of
-from ..spec import operator
+from ..declaration import operator
 from ._matrices import check_matrices
 
 __all__ = ["extractdiag", "extracttrian", "makediag", "maketrian"]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Shapes
+from ..declaration import Shapes
 
 __all__ = ["NO_CLASS", "Normalization", "like_first_output"]
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Asked, Labels, Shapes, one_shape, operator
+from ..declaration import Asked, Labels, Shapes, one_shape, operator
 from ._common import NO_CLASS, Normalization, like_first_output
 
 __all__ = ["make_loss", "svm_output"]

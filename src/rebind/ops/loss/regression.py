@@ -11,7 +11,7 @@ from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
 from .._types import require_floating
-from ..spec import Operator, Shapes, operator
+from ..declaration import Operator, Shapes, operator
 from ._common import like_first_output
 
 __all__ = ["linear_regression_output", "logistic_regression_output", "mae_regression_output"]

@@ -12,7 +12,7 @@ from ...params import Params
 from ...shapes import Shape
 from ...shapes import size as number_of_elements
 from .._reading import can_read
-from ..spec import Asked, Labels, Operator, Shapes, operator
+from ..declaration import Asked, Labels, Operator, Shapes, operator
 from ._common import NO_CLASS, Normalization, like_first_output
 
 __all__ = ["softmax_cross_entropy", "softmax_output"]

@@ -14,7 +14,7 @@ from ...draws import Source
 from ...errors import ShapeError
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Shapes, one_shape, operator
+from ..declaration import Shapes, one_shape, operator
 
 __all__ = ["activation", "leaky_relu"]
 

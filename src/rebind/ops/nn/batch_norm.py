@@ -13,7 +13,7 @@ from ...params import Params
 from ...shapes import Shape, normalize_axis
 from .._signatures import with_interface_of
 from .._types import Double
-from ..spec import Operator, Shapes, operator
+from ..declaration import Operator, Shapes, operator
 from .memory_order import FORMATS
 
 __all__ = [

@@ -15,7 +15,7 @@ from ...grad_mode import is_recorded
 from ...params import Params
 from ...shapes import Shape
 from .._types import Count, Workspace
-from ..spec import Operator, Shapes, operator
+from ..declaration import Operator, Shapes, operator
 from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
 from .misread_windows import misread_axes, transposed_without, without_misread_windows
 from .opaque import MANY

@@ -13,8 +13,8 @@ from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._derivative import differentiable_twice
+from ..declaration import Asked, Labels, Shapes, operator
 from ..loss._common import like_first_output
-from ..spec import Asked, Labels, Shapes, operator
 
 __all__ = ["ctc_loss", "warp_ctc"]
 

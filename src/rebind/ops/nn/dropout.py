@@ -12,7 +12,7 @@ from ... import draws
 from ...draws import Source
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 
 __all__ = ["dropout"]
 

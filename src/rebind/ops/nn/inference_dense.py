@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .._onednn import onednn_computes, onednn_has
-from ..spec import Kernels, Operator, read_signature
+from ..declaration import Kernels, Operator, read_signature
 from .large_products import onednn_linear
 from .linear import as_rows, fully_connected
 

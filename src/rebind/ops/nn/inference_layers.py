@@ -18,7 +18,7 @@ from ...params import Params
 from .._onednn import onednn_computes, onednn_has
 from .._signatures import with_interface_of
 from .._types import NumericType
-from ..spec import InPlace, Kernels, Operator, Record, read_signature
+from ..declaration import InPlace, Kernels, Operator, Record, read_signature
 from .memory_order import channels_last
 
 __all__ = [

@@ -10,7 +10,7 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from .linear import as_rows
 from .recurrent_layers import GATES, Mode, States, run_layers, unpack
 

@@ -17,7 +17,7 @@ from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._reading import can_read
 from .._types import NumericType
-from ..spec import Shapes, Types, operator
+from ..declaration import Shapes, Types, operator
 from .large_products import LARGE, gradient_of_rows, gradient_of_weight, linear
 
 __all__ = ["embedding", "fully_connected"]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...errors import ShapeError
-from ..spec import operator
+from ..declaration import operator
 
 __all__ = ["FORMATS", "channels_last", "contiguous"]
 

@@ -14,7 +14,7 @@ from ...grad_mode import is_recorded
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, size
 from .._types import Count, require_floating
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 
 __all__ = ["FEW_CHANNELS", "group_norm", "instance_norm", "l2_normalization", "layer_norm", "lrn"]
 

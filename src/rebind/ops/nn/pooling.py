@@ -15,7 +15,7 @@ from ...errors import ShapeError
 from ...grad_mode import is_recorded
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from .layout import channels_last, complaint, lowest, padded, split, to_channels_first, to_channels_last
 from .opaque import MANY
 from .window_slices import largest, suits, suits_maximum, total

@@ -14,7 +14,7 @@ from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._types import Count, Double
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from .recurrent_layers import Clip, Mode, States, parameter_shapes, run_layers, unpack
 
 __all__ = ["rnn"]

@@ -13,7 +13,7 @@ from ...shapes import Shape, normalize_axis
 from .._reading import can_read
 from .._signatures import with_interface_of
 from .._types import Double, FloatType, require_floating
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 
 __all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 
 __all__ = ["calibrate_entropy"]
 

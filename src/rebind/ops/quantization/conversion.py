@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Shapes, Types, operator
+from ..declaration import Shapes, Types, operator
 from ._levels import FINE, INT32_LEVELS, LEVELS, levels_per_unit, require, to_levels
 from ._ranges import calibrated, check_calibration, magnitude, scalars
 

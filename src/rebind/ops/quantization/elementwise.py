@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, together
 from .._signatures import with_interface_of
-from ..spec import Shapes, Types, operator
+from ..declaration import Shapes, Types, operator
 from ._levels import FINE, INT32_LEVELS, LEVELS, per_level, require, to_levels
 from ._ranges import calibrated, check_calibration, magnitude, scalars
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from ...params import Params
 from .._onednn import onednn_has
 from .._types import NumericType
-from ..spec import InPlace, Kernels, Operator, Record, read_signature
+from ..declaration import InPlace, Kernels, Operator, Record, read_signature
 from ._levels import (
     FINE,
     HIGHEST_BIT,

@@ -15,9 +15,9 @@ from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._signatures import arguments, array, with_signature
 from .._types import Count
+from ..declaration import Operator, Shapes, operator
 from ..nn import convolution, linear
 from ..nn.layout import channels_last, to_channels_first, to_channels_last
-from ..spec import Operator, Shapes, operator
 from ._levels import INT32_LEVELS, LEVELS, require
 from ._products import bias_levels
 from ._products import convolution as exact_convolution

@@ -10,8 +10,8 @@ from ...params import Params
 from ...shapes import normalize_axis
 from .._signatures import with_interface_of
 from .._types import Double
+from ..declaration import Shapes, operator
 from ..nn.batch_norm import batch_norm
-from ..spec import Shapes, operator
 from ._levels import FINE, levels_per_unit, require, to_levels
 from ._ranges import calibrated, check_calibration, magnitude, scalars
 

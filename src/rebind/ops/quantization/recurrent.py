@@ -14,8 +14,8 @@ from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._signatures import with_interface_of
 from .._types import Count
+from ..declaration import Shapes, operator
 from ..nn import recurrent, recurrent_layers
-from ..spec import Shapes, operator
 from ._levels import LEVELS, per_level, require
 from ._ranges import scalars
 

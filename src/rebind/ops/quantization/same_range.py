@@ -10,8 +10,8 @@ from torch import Tensor
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from .._signatures import with_interface_of
+from ..declaration import Shapes, operator
 from ..nn import linear, pooling
-from ..spec import Shapes, operator
 from ._levels import other_sign, require
 from ._ranges import require_ends, scalars
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from ...params import AtLeast, Params
 from .._reading import can_read
 from .._types import require_floating
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from ..unary import round_
 from ._boxes import boxes_of, check_boxes, covered_pixels, nothing, pixel_table, two_sizes, windows
 

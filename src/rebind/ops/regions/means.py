@@ -13,7 +13,7 @@ from ...shapes import Shape
 from .._bilinear import corners, taps, weighted_rows
 from .._reading import can_read
 from .._types import require_floating
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from ._boxes import (
     Weights,
     boxes_of,

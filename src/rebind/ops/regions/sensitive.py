@@ -12,7 +12,7 @@ from ...params import AtLeast, Params
 from ...shapes import Shape
 from .._bilinear import corners, weighted_rows
 from .._types import require_floating
-from ..spec import Shapes, operator
+from ..declaration import Shapes, operator
 from ..unary import round_
 from ._boxes import Weights, boxes_of, check_boxes, nothing, only_inside, pixel_table, weighted_sums, windows
 

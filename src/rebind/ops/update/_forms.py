@@ -15,7 +15,7 @@ from torch import Tensor
 from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape, together
-from ..spec import Shapes
+from ..declaration import Shapes
 from ._docs import describe
 from .lists import Count, Limit, Number, Rate, Tensors
 from .wrappers import skipping, through_masters

@@ -30,7 +30,7 @@ from torch import Tensor
 from ...errors import ArgumentError
 from ...params import Params
 from ...shapes import Shape
-from ..spec import Operator, Shapes, operator
+from ..declaration import Operator, Shapes, operator
 from ._forms import PRELOADED, Declaration, Form, Result, common_shape
 from .lists import Tensors
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...errors import ShapeError
-from ..spec import operator
+from ..declaration import operator
 from . import lists
 from ._rule import rule
 from .adam import moments_

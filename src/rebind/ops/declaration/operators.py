@@ -340,7 +340,7 @@ class Operator:
         """Declare what must hold between parameters: ``p -> sentence or None``.
 
         >>> from rebind.ops import Kernels
-        >>> from rebind.ops.spec import read_signature
+        >>> from rebind.ops.declaration import read_signature
         >>> def scaled(data: torch.Tensor, *, factor: float = 1.0): ...
         >>> op = Operator("scaled", read_signature(scaled), Kernels(scaled))
         >>> @op.check

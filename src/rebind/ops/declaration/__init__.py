@@ -3,7 +3,6 @@
 Each is a small frozen object of its own file, made and tested without the others.
 """
 
-from .declaration import OPERATORS, Operator, all_operators, find
 from .declare import operator
 from .inference import Inference, Shapes, SizeRule, Types, TypeSlot, TypeSlots, one_shape
 from .kernels import (
@@ -17,6 +16,7 @@ from .kernels import (
     with_gradient,
 )
 from .labels import Asked, LabelRule, Labels
+from .operators import OPERATORS, Operator, all_operators, find
 from .record import Record
 from .signature import Input, Signature, read_signature, without_defaults
 

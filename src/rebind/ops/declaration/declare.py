@@ -28,10 +28,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ...params import Params
-from .declaration import OPERATORS, Operator
 from .inference import SHAPE_PARAMETER, Inference, TypeSlots
 from .kernels import Function, Kernels
 from .labels import Labels
+from .operators import OPERATORS, Operator
 from .record import Record
 from .signature import read_signature
 
