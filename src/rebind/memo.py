@@ -1,14 +1,13 @@
-"""What was found out in earlier calls: keys by which it is found again, and how long it is kept."""
+"""Keys for what was found out in earlier calls."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Hashable
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["Exactly", "Repeatable", "exact_key"]
+__all__ = ["Exactly", "exact_key"]
 
 #: Classes with equal values that are not the same: zeros have signs, and tuples elements of several classes.
 _LOOSE = frozenset((float, np.float16, np.float32, np.float64, tuple))
@@ -72,49 +71,3 @@ class Exactly:
     def are(self, values: Collection[object]) -> bool:
         """Whether equal values of the same classes are the same."""
         return all(map(operator.is_, values, self._values)) or _details(values) == self._details
-
-
-class _Used(Protocol):
-    was_used: bool
-
-
-T = TypeVar("T", bound=_Used)
-
-
-class Repeatable(Generic[T]):
-    """What was found out of something that a program does again and again, as long as that holds.
-
-    Who does it makes it (`keep`), and looks each time whether it still holds; if not, it is dropped (`drop`), and made
-    anew, unless it was never of use: then it would not be the next time either.
-
-    Attributes
-    ----------
-    found
-        What was found out; None where there is nothing.
-    is_worth_while
-        Whether there is something, or it is to be found out; False where there will be nothing.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> known = Repeatable()
-    >>> known.keep(SimpleNamespace(was_used=False))
-    >>> known.drop()
-    >>> known.found, known.is_worth_while
-    (None, False)
-    """
-
-    __slots__ = ("found", "is_worth_while")
-
-    def __init__(self) -> None:
-        self.found: T | None = None
-        self.is_worth_while = True
-
-    def keep(self, found: T | None) -> None:
-        """Keep what was found out; None where there is nothing to be kept, the next time neither."""
-        self.found, self.is_worth_while = found, found is not None
-
-    def drop(self) -> None:
-        """Drop what does not hold any more."""
-        if self.found is not None:
-            self.is_worth_while, self.found = self.found.was_used, None

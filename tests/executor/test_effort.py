@@ -59,7 +59,7 @@ def threads_seen(symbol, **shapes):
             return gradient
 
     executor = symbol.simple_bind(mx.cpu(), **shapes)
-    plan = executor._plans.get(is_train=True)
+    plan = executor.runner.plans.get(is_train=True)
     call = next(node for node in plan.code.graph.nodes if node.op == "call_function")
     first = call.target
     call.target = lambda *args, **kwargs: Seeing.apply(first(*args, **kwargs))
@@ -73,7 +73,7 @@ def threads_seen_in_inference(symbol, **shapes):
     """Return the threads that PyTorch has while the graph runs in inference."""
     seen = []
     executor = symbol.simple_bind(mx.cpu(), grad_req="null", **shapes)
-    plan = executor._plans.get(is_train=False, recorded=False)
+    plan = executor.runner.plans.get(is_train=False, recorded=False)
     call = next(node for node in plan.code.graph.nodes if node.op == "call_function")
     first = call.target
 

@@ -13,6 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import rebind as mx
 from rebind.errors import MXNetError
+from rebind.executor.programs.explicit import ExplicitProgram
+from rebind.executor.programs.recorded import RecordedProgram
 from rebind.ops import OPERATORS, Operator, operator
 from rebind.ops.declaration import one_shape
 from rebind.symbol.symbol import compose
@@ -117,7 +119,8 @@ def values(exe: Any) -> list[np.ndarray]:
 
 def by_autograd(exe: Any) -> Any:
     """Return an executor, which is left to autograd from now on."""
-    exe._arrays.has_large_gradients = True
+    programs = exe.runner.programs
+    programs.training = lambda backward_follows=False: RecordedProgram(programs.plans.get(is_train=True))
     return exe
 
 
@@ -135,10 +138,8 @@ both_ways = pytest.mark.parametrize("run", [together, one_by_one])
 
 
 def is_explicit(exe: Any) -> bool:
-    """Whether forward and backward of its last runs had no autograd."""
-    plan = exe._plans.get(is_train=True)
-    found = [*plan.steps.values(), *plan.halves.values()]
-    return bool(found) and all(found) and not exe._arrays.has_large_gradients
+    """Whether its last run had no autograd."""
+    return isinstance(exe.runner.last.program, ExplicitProgram)
 
 
 @networks
@@ -215,6 +216,7 @@ def test_what_needs_no_gradient_is_not_computed() -> None:
     exe.forward_before_backward()
     with Products() as products:
         exe.forward_before_backward()
+        exe.backward()
     assert products.count == 1 and is_explicit(exe)  # that of the last weight
 
 
@@ -353,6 +355,6 @@ def test_forward_backward_of_a_module_takes_it() -> None:
 
 def test_a_run_that_recomputes_is_autograds() -> None:
     exe = layers("tanh").simple_bind(mx.cpu(), data=(5, 4), recompute=True)
-    assert exe._plans.get(is_train=True).recomputed
+    assert exe.runner.plans.get(is_train=True).recomputed
     exe.forward_before_backward()
     assert not is_explicit(exe)

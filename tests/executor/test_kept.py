@@ -209,9 +209,9 @@ def test_parameters_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_training_frees_what_is_kept() -> None:
     exe = bound()
     exe.forward()
-    assert exe._kept._values
+    assert exe.runner.prepared._values
     exe.forward(is_train=True)
-    assert not exe._kept._values
+    assert not exe.runner.prepared._values
 
 
 def test_backward_after_a_forward_in_inference() -> None:
@@ -241,7 +241,7 @@ def in_batches_of(size: int, exe: Any) -> Any:
 
 
 def kept_by(exe: Any) -> Any:
-    return exe._kept._values.values
+    return exe.runner.prepared._values.values
 
 
 def test_executors_for_other_shapes_have_what_lies_alike_in_common() -> None:
@@ -301,7 +301,7 @@ def test_the_body_of_a_loop_keeps_nothing() -> None:
     out, _ = mx.sym.contrib.foreach(body, mx.sym.var("data"), mx.sym.var("state"))
     exe = filled(out.simple_bind(mx.cpu(), data=(4, *SHAPE), state=SHAPE))
     found = exe.forward()[0].asnumpy()
-    assert exe._plans.get(False, recorded=False).preparation is None
+    assert exe.runner.plans.get(False, recorded=False).preparation is None
     exe.set_monitor_callback(lambda name, array: None)
     np.testing.assert_allclose(found, exe.forward()[0].asnumpy(), rtol=1e-5)
 

@@ -27,7 +27,7 @@ def test_executors_of_other_shapes_share_the_plan(training):
     executors = [NET.simple_bind(mx.cpu(), x=(size, 3)) for size in (2, 5)]
     for exe in executors:
         exe.forward(training)
-    assert executors[0]._plans.get(training) is executors[1]._plans.get(training)
+    assert executors[0].runner.plans.get(training) is executors[1].runner.plans.get(training)
 
 
 @pytest.mark.parametrize("training", [False, True])

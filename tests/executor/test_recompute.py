@@ -177,7 +177,7 @@ def equal(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:
 
 
 def names_again(exe: Any, is_train: bool = True) -> set[str]:
-    return {node.name for node in exe._plans.get(is_train).recomputed}
+    return {node.name for node in exe.runner.plans.get(is_train).recomputed}
 
 
 # The same numbers.
@@ -237,13 +237,13 @@ def test_a_monitor_sees_each_node_once() -> None:
 
 def test_compiled_code_is_left_to_the_compiler() -> None:
     exe = residual().simple_bind(mx.cpu(), backend="aot_eager", recompute=True, data=IMAGE)
-    plan = exe._plans.get(is_train=True)
+    plan = exe.runner.plans.get(is_train=True)
     assert plan.compiled is not None and not plan.recomputed
 
 
 def test_an_error_names_its_node() -> None:
     exe = bound(S.dot(S.var("data"), S.tanh(S.var("w")), name="product"), True, data=(2, 3), w=(3, 4))
-    plan = exe._plans.get(is_train=True)
+    plan = exe.runner.plans.get(is_train=True)
     with pytest.raises(mx.base.MXNetError, match=r"^dot 'product'"), torch.enable_grad():
         plan(None, [torch.ones(2, 3), torch.ones(5, 4, requires_grad=True)])
 

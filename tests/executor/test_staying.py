@@ -117,12 +117,12 @@ def test_those_of_networks_with_few_results_are_replaced(monkeypatch: pytest.Mon
     for rows, stays in ((1, False), (2, True)):
         # Results of the layer and of the loss, 4 MiB for each row and each; gradients of 16.
         exe = net.simple_bind(mx.cpu(), {"fc_weight": "write"}, data=(rows, 4))
-        assert bool(exe._arrays.staying) == stays
+        assert bool(exe.runner.arrays.staying) == stays
 
 
 def test_those_of_small_networks_are_replaced() -> None:
     exe = executor()
-    assert not exe._arrays.staying
+    assert not exe.runner.arrays.staying
 
 
 def test_those_of_filters_lie_as_the_filters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_a_watch_that_is_not_active_costs_nothing(monitor_all):
     )
     assert seen == []
     assert exe.grad_dict["x"].asnumpy().tolist() == [1]
-    assert not exe._plans.has_watched
+    assert not exe.runner.plans.has_watched
 
 
 @pytest.mark.parametrize("is_train", [False, True])

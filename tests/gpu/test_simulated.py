@@ -227,7 +227,7 @@ def test_what_changes_between_runs_is_not_captured(traffic: Traffic) -> None:
 @pytest.mark.parametrize("backend", ["default", "cudagraphs"])
 def test_inference(dtype: str, backend: str) -> None:
     executor = check_inference(dtype, backend, mx.gpu())
-    plan = executor._plans.get(is_train=False, recorded=False)
+    plan = executor.runner.plans.get(is_train=False, recorded=False)
     called = Counter(node.meta["node"].operator.name for node in plan.code.graph.nodes if "node" in node.meta)
     adds = [node.kwargs["adds"] for node in plan.code.graph.nodes if "adds" in node.kwargs]
     assert (called["_rectified_convolution"], sorted(adds)) == (6, [False] * 4 + [True] * 2)

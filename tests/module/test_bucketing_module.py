@@ -373,7 +373,7 @@ def test_a_bucket_must_not_have_more_parameters():
 def test_another_buckets_turn_frees_what_nobody_holds():
     mod = module()
     mod.forward(batch(4), is_train=True)
-    held, dropped = mod.get_outputs()[0], weakref.ref(mod._buckets[4]._exec_group.execs[0]._last)
+    held, dropped = mod.get_outputs()[0], weakref.ref(mod._buckets[4]._exec_group.execs[0].runner.last)
     values = held.asnumpy()
     mod.forward(batch(8), is_train=True)
     gc.collect()

@@ -44,7 +44,7 @@ def run(sample: Sample, marks: dict[str, str]) -> tuple[list[np.ndarray], list[s
     mx.random.seed(5)
     outputs = exe.forward(is_train=sample.training)
     exe.backward([mx.nd.ones_like(each) for each in outputs])
-    again = exe._plans.get(sample.training).recomputed
+    again = exe.runner.plans.get(sample.training).recomputed
     arrays = [*outputs, *grads.values(), *aux.values(), mx.nd.random.uniform(shape=(3,))]
     return [array.asnumpy() for array in arrays], [node.name for node in again]
 

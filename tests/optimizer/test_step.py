@@ -60,7 +60,7 @@ def purely(made, dtype, compiled=None, steps=STEPS):
     """Return the same by the pure function: weights, and states written back into arrays."""
     random.seed(3)
     updater, arrays = Updater(made), wrap(some_tensors(dtype))
-    states = updater.ready_states(INDEX, arrays)
+    states = updater.states_of(INDEX, arrays)
     part = made.update_part(INDEX)
     run = part if compiled is None else compiled(part)
     for step in range(steps):
@@ -113,7 +113,7 @@ def test_after_the_pure_form_updates_in_place_continue(name, settings):
 def test_nothing_given_is_written(name, settings):
     made = configured(name, clip_gradient=0.1, clip_global_norm=0.1, **settings)
     arrays = wrap(some_tensors())
-    states = Updater(made).ready_states(INDEX, arrays)
+    states = Updater(made).states_of(INDEX, arrays)
     trees = [made.step_state(i, w, s) for i, w, s in zip(INDEX, arrays, states, strict=True)]
     grads = grads_of(0)
     before = [tensor.clone() for tensor in (*grads, *leaves(states))]

@@ -10,11 +10,11 @@ from .backward import Backward, Record
 from .bind import bind, simple_bind
 from .cached_op import CachedOp
 from .executor import Executor
-from .inspection import run_as
+from .holder import run_as
+from .joint_update import Update
 from .lower import Plan, lower
 from .reach import head_gradient_reaches
 from .step import Step, compiled, make_step
-from .updating import Update
 
 __all__ = [
     "ArraySpec",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from ..graph import Entry
 from .losses import Loss
 from .lower import Plan
 
-__all__ = ["Backward", "Pass", "Record", "apart", "loss_gradients"]
+__all__ = ["Backward", "Record", "apart", "loss_gradients"]
 
 
 class Record(NamedTuple):
@@ -25,19 +25,6 @@ class Record(NamedTuple):
     outputs: tuple[Tensor, ...]  # with autograd's record of how they were computed
     loss_inputs: tuple[tuple[Tensor | None, ...] | None, ...]
     tensors: Sequence[Tensor]  # what forward ran on: arguments, then auxiliary states
-    # Returns the gradients, where autograd recorded nothing.
-    explicit: Callable[[], Sequence[Tensor | None]] | None = None
-
-
-@dataclass
-class Pass:
-    """What one `forward` leaves for `backward`."""
-
-    plan: Plan
-    record: Record | None  # None: an inference pass records nothing, and backward frees what is there
-    new_aux: tuple[Tensor | None, ...]
-    random_state: Tensor | None  # the generator's, before the pass; None when nothing is drawn
-    gradients: tuple[Tensor | None, ...] | None = None  # computed with the outputs, for the next backward
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from ..graph.same_names import warn_of_shared_names
 from ..shapes import Shape, as_shape, is_known
 from .allocate import ArraySpec, Sharing, allocate
 from .arguments import Arrays, GradReqs, arrays_by_name, read_grad_req
-from .executor import Executor, GraphHolder
+from .executor import Executor
+from .holder import GraphHolder
 
 __all__ = ["bind", "simple_bind"]
 

@@ -114,15 +114,15 @@ class CompiledCode:
             self._run = compile_whole(code.forward, _with_backward(self.compiler))
         return self._run(*inputs)
 
-    def give_up(self, error: Exception) -> None:
-        """Note that it cannot be compiled, and drop what was compiled.
+    def give_up(self, reason: str) -> None:
+        """Note why it cannot be compiled, and drop what was compiled.
 
         >>> code = CompiledCode(fx.GraphModule({}, fx.Graph()), "eager")
-        >>> code.give_up(ValueError("no"))
+        >>> code.give_up("ValueError: no")
         >>> code.failure
         'ValueError: no'
         """
-        self._run, self.failure = None, reason_of(error)
+        self._run, self.failure = None, reason
 
 
 def _without_unread(code: fx.GraphModule) -> tuple[fx.GraphModule, Sequence[int]]:

@@ -241,9 +241,9 @@ class InferenceCode(CompiledCode):
         super().__init__(code, compiler)
         self._first: FirstSizes | None = None
 
-    def give_up(self, error: Exception) -> None:
-        """Note that it cannot be compiled, and drop what was compiled."""
-        super().give_up(error)
+    def give_up(self, reason: str) -> None:
+        """Note why it cannot be compiled, and drop what was compiled."""
+        super().give_up(reason)
         self._first = None
 
     def _run_on(self, code: fx.GraphModule, inputs: Sequence[Any]) -> object:

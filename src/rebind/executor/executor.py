@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
+import torch
 from torch import Tensor
-from torch.jit import is_tracing
 
-from .. import config, generators
-from ..checks import DICT, FLAG, check_kind, or_none
+from .. import config
+from ..checks import DICT, FLAG, FUNCTION, check_kind, or_none
 from ..device import Device, as_device
 from ..errors import ParameterError, StateError
-from ..grad_mode import grad_mode
-from ..graph import Facts
-from ..graph.control_flow import is_stateful
+from ..graph import Entry, Facts, Graph
 from ..graph.facts import CUDA_GRAPHS
+from ..graph.passes import optimize
 from ..graph.same_names import warn_of_shared_names
 from ..ndarray import NDArray, array
 from ..shapes import Shape, as_shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
-from .backward import Backward, Pass, Record
 from .bound import BoundArrays
+from .describe import describe_memory, operator_of
 from .head_grads import HeadGrads, read_head_grads
-from .inspection import GraphHolder, run_as
+from .holder import GraphHolder, run_as
 from .kept import Kept
-from .lower import Plan
-from .outputs import OutputHandles, detached
+from .observer import Observer
 from .plans import Plans
-from .ready_runs import ReadyRuns
 from .reshape import reshaped
+from .runner import Runner
 from .sparse_declarations import warn_of_sparse_declarations
-from .staying import apart_from
+from .unpicklable import Unpicklable
 from .watch import Watch
 
-__all__ = ["Executor", "GraphHolder"]
+__all__ = ["Executor"]
 
 
-class Executor(ReadyRuns):
+class Executor(Unpicklable):
     """A symbol bound to a device and arrays.
 
     This is the construction of MXNet 2.0: arguments and auxiliary states are copied, and an argument may be missing
@@ -109,7 +106,7 @@ class Executor(ReadyRuns):
         requests = read_grad_req(grad_req, names)
         arrays = BoundArrays(graph, found, own_args, grads, requests, own_aux)
         arrays.check_devices()
-        self._setup(sym, arrays, {})
+        self._setup(sym, arrays, {}, Kept())
 
     @classmethod
     def bound(
@@ -136,35 +133,31 @@ class Executor(ReadyRuns):
         arrays: BoundArrays,
         groups: Mapping[str, Device],
         facts: Facts | None = None,
+        prepared: Kept | None = None,
     ) -> Executor:
         self = cls.__new__(cls)
-        self._setup(sym, arrays, groups)
+        self._setup(sym, arrays, groups, prepared or Kept())
         if arrays.missing:
             raise ParameterError(f"bind: arrays are missing for {arrays.missing}")
         if not groups:
             arrays.check_devices()
         # Of two variables of one name one has the other's array, whatever was inferred of it.
         has_own = len(arrays.slots) + len(arrays.aux) == len(sym.graph.variables)
-        self._make_outputs(facts if facts is not None and has_own else arrays.infer())
+        self.runner.make_outputs(facts if facts is not None and has_own else arrays.infer())
         return self
 
-    def _setup(self, sym: GraphHolder, arrays: BoundArrays, groups: Mapping[str, Device]) -> None:
-        self._symbol = sym
-        self._graph = sym.graph
-        self._arrays = arrays
-        self._device = arrays.device
+    def _setup(
+        self, sym: GraphHolder, arrays: BoundArrays, groups: Mapping[str, Device], prepared: Kept
+    ) -> None:
+        self._symbol, self._graph = sym, sym.graph
+        self._arrays, self._device = arrays, arrays.device
         # Of arguments that are not there yet it is not known.
         only_infers = not (arrays.wanted or arrays.missing)
         if arrays.wanted:
             warn_of_sparse_declarations(sym.graph)
-        self._plans = Plans(sym.graph, arrays.device, groups, sym.backend, sym.recompute, only_infers)
-        # None before the first run of an executor that lacks arrays.
-        self._handles: OutputHandles | None = None
-        self._last: Pass | None = None
-        self._kept = Kept()
-        #: Whether `forward` has run; until then the outputs are zeros.
-        self.has_run = False
-        self._monitor: Watch | None = None
+        plans = Plans(sym.graph, arrays.device, groups, sym.backend, sym.recompute, only_infers)
+        #: What runs it.
+        self.runner = Runner(sym.graph, arrays, plans, prepared)
 
     def forward(self, is_train: bool = False, **kwargs: NDArray | np.ndarray | Tensor) -> list[NDArray]:
         """Run forward and return the outputs.
@@ -195,109 +188,23 @@ class Executor(ReadyRuns):
             check_kind("Executor.forward", FLAG, is_train=is_train)
         if kwargs:
             self._arrays.take_inputs(kwargs)
-        if not (is_train and self._plans.captures):
-            return self._forward_alone(is_train)
-        if self._handles is None:
-            self._complete()
-        return self._forward_with_gradients(backward_follows=False)
+        return self.runner.forward(bool(is_train))  # programs say 1 and 0, too
 
-    def _forward_alone(self, is_train: bool) -> list[NDArray]:
-        """Run forward without what follows it, and return the outputs."""
-        if self._handles is None:
-            self._complete()
-        is_train = bool(is_train)  # programs say 1 and 0, too
-        watch = self._monitor
-        if watch is not None and watch.is_active():
-            values, self._last = self._run(self._plans.get(is_train, watched=True), is_train, watch)
-        elif is_train or self._plans.remembers:
-            # What remembers is recorded in either mode: `backward` cannot run it once more and find it as it was.
-            self._kept.clear()
-            values, self._last = self._run(self._plans.get(is_train), record=True)
-        else:
-            values, self._last = self._run_inference()
-        assert self._handles is not None
-        self.has_run = True
-        # A watched run has the results of all nodes as further outputs.
-        return self._handles.show(values[: len(self._graph.outputs)])
+    def forward_before_backward(self) -> list[NDArray]:
+        """Run forward in training mode, where `backward` is the next call and nothing is written in between.
 
-    def _complete(self) -> None:
-        """Before the first run of an executor that was made without some arguments: make what follows from them."""
-        if self._arrays.missing:
-            raise ParameterError(f"Executor.forward: arrays are missing for {self._arrays.missing}")
-        self._arrays.make_gradients()
-        self._make_outputs(self._arrays.infer())
+        A compiled network may then compute outputs and gradients together; `backward` puts these into their arrays.
 
-    def _make_outputs(self, facts: Facts) -> None:
-        self._plans.facts = facts
-        self._plans.create_operators()
-        if self._arrays.has_large_gradients:
-            self._arrays.decide_what_stays(self._plans.bytes_of_results)
-        self._handles = OutputHandles(self._graph.outputs, facts, self._device)
-
-    def _run_inference(self) -> tuple[list[Tensor], Pass]:
-        """Run the plan for inference, with what is kept from run to run if it has such parts."""
-        plan = self._plans.get(is_train=False, recorded=False, is_first=not self.has_run)
-        if plan.preparation is None:
-            return self._run(plan, record=False)
-        storages = self._arrays.storages(plan.preparation.positions)
-        kept = self._kept_values(plan.preparation, storages)
-        if kept is None:
-            return self._run(self._plans.get(is_train=False), record=False)
-        return self._run(plan, record=False, kept=kept)
-
-    def _run(
-        self,
-        plan: Plan,
-        record: bool,
-        watch: Watch | None = None,
-        kept: Sequence[Tensor] = (),
-        explicit: bool = True,
-    ) -> tuple[list[Tensor], Pass]:
-        """Run a plan; with `record`, the pass holds what `backward` needs: without autograd's record if `explicit`."""
-        # Frees the memory of the pass before, before this one takes its own.
-        self._last = None
-        if self._handles is not None:
-            self._handles.release_large()
-        tracing = is_tracing()  # what a trace computes has no `backward` here
-        record = record and bool(self._arrays.wanted) and not tracing
-        if record and plan.compiled is not None and plan.compiled.is_captured:
-            plan = self._plans.get(plan.target.training, compiled=False)
-        source, random_state = plan.random_source(self._device)
-        if plan.constants:
-            self._arrays.fill(plan.constants)  # before the tensors are read: one may be replaced
-        # Not the leaves of gradients, which are apart from the arrays: a trace would take them for constants.
-        bound = self._arrays.memory() if tracing else self._arrays.tensors(plan.channels_last, plan.unread)
-        tensors = [*bound, *kept]
-        halves = self._halves(plan) if record and explicit and watch is None else None
-        backward = None
-        try:
-            with grad_mode(record and halves is None), self._plans.threads(inference=not record):
-                if halves is not None:
-                    (outputs, new_aux, loss_inputs), needed = halves.forward(source, tensors)
-                    backward = functools.partial(halves.backward, needed)
-                elif watch is None:
-                    run = plan if record else plan.infer
-                    outputs, new_aux, loss_inputs = run(source, tensors)
-                else:
-                    outputs, new_aux, loss_inputs = watch.run(plan, source, tensors)
-        except Exception as error:
-            if halves is not None:  # the plan's own code says where
-                return self._run(plan, record, explicit=False)
-            if plan.compiled is not None:
-                return self._run_uncompiled(plan, record, error)
-            found = plan.explain(error)
-            if found is error:  # that of a custom operator, with the user's own error as its cause
-                raise
-            raise found from None
-        left = Record(outputs, loss_inputs, tensors, backward) if record else None
-        return detached(outputs, tensors, loss_inputs), Pass(plan, left, new_aux, random_state)
-
-    def _run_uncompiled(self, plan: Plan, record: bool, error: Exception) -> tuple[list[Tensor], Pass]:
-        """Run what the compiler failed on, with `error`, in the default mode."""
-        # The user's mistake, if it is one, is an error here too, which says where; the compiler is not given up then.
-        done = self._run(self._plans.get(plan.target.training, compiled=False), record)
-        self._plans.give_up(plan, error)
-        return done
+        >>> import rebind as mx
+        >>> exe = mx.sym.MakeLoss(mx.sym.var("x") ** 2).simple_bind(mx.cpu(), x=(1,))
+        >>> exe.arg_dict["x"][:] = 3
+        >>> exe.forward_before_backward()[0].item()
+        9.0
+        >>> exe.backward()
+        >>> exe.grad_dict["x"].item()
+        6.0
+        """
+        return self.runner.forward(is_train=True, backward_follows=True)
 
     def backward(
         self,
@@ -331,71 +238,11 @@ class Executor(ReadyRuns):
         >>> exe.grad_dict["x"].asnumpy().tolist()
         [2.0, 20.0]
         """
-        if self._last is None:
-            if self._handles is None and self._arrays.missing:
-                raise StateError(f"Executor.backward: needs forward() first, with {self._arrays.missing}")
-            self.forward(is_train=False)  # the pass that is missing; replayed below
-        last = self._last
-        assert last is not None
+        self.runner.last_pass()  # without one there are no outputs yet
         head_grads: list[Tensor | None] = [None] * len(self._graph.outputs)
         if out_grads is not None:
             head_grads = read_head_grads(out_grads, self._graph.output_names, self.outputs)
-        self._arrays.clear_whole_gradients()
-        if not self._arrays.wanted:
-            return
-        gradients, last.gradients = last.gradients, None
-        if gradients is not None and on_gradient is None:
-            with self._plans.threads():
-                self._arrays.receive_gradients(gradients)
-        else:
-            if last.record is None:  # freed by an earlier backward, or never made in an inference pass
-                last = self._replay(last)
-            record, last.record = last.record, None
-            assert record is not None
-            if self._arrays.staying:
-                head_grads = apart_from(head_grads, self._arrays.staying)
-            with self._plans.threads():
-                if record.explicit is None:
-                    run = functools.partial(Backward.of(last.plan), record, head_grads=head_grads)
-                    self._arrays.take_gradients(run, on_gradient, head_grads)
-                else:
-                    with grad_mode(False):
-                        self._arrays.receive_gradients(record.explicit(), on_gradient)
-        # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
-        if last.plan.target.training:
-            self._move_statistics(last)
-
-    def _replay(self, last: Pass) -> Pass:
-        """Run forward once more, for a `backward` that is the second or comes after an inference pass.
-
-        Records would otherwise hold all intermediate results in memory, through the update or a whole validation, for
-        calls that hardly any program makes.
-        """
-        # Custom operators write their states in forward, which has counted already.
-        states = [
-            state for state in self._arrays.aux.values() if state is not None and is_stateful(self._graph)
-        ]
-        before = [state.tensor.clone() for state in states]
-        replayed = self._replay_drawing(last)
-        for state, value in zip(states, before, strict=True):
-            # Through `data`: autograd has recorded these arrays, which backward is to see as they were.
-            state.tensor.data.copy_(value)
-        return replayed
-
-    def _replay_drawing(self, last: Pass) -> Pass:
-        """Run forward once more, with the random numbers of the first time."""
-        # Compiled code draws other numbers.
-        plan = self._plans.get(last.plan.target.training, compiled=last.plan.compiled is not None)
-        if last.random_state is None:
-            _, self._last = self._run(plan, record=True)
-            return self._last
-        generator = generators.generator(self._device)
-        after = generator.get_state()
-        # The same dropout masks as the first time, and afterwards the sequence continues where it was.
-        generator.set_state(last.random_state)
-        _, self._last = self._run(plan, record=True)
-        generator.set_state(after)
-        return self._last
+        self.runner.backward(head_grads, on_gradient)
 
     # Parameters and shapes.
 
@@ -441,10 +288,11 @@ class Executor(ReadyRuns):
         wanted = {
             name: as_shape(shape, f"Executor.reshape: {name}", least=-1) for name, shape in kwargs.items()
         }
-        facts = self._arrays.infer() if self._handles is None else self._plans.facts
+        runner = self.runner
+        facts = self._arrays.infer() if runner.handles is None else runner.plans.facts
         arrays, facts = reshaped(self._arrays, facts, wanted, partial_shaping, allow_up_sizing)
-        new = Executor._on(self._symbol, arrays, self._plans.groups, facts)
-        new._monitor, new._kept = self._monitor, Kept(self._kept)
+        new = Executor._on(self._symbol, arrays, runner.plans.groups, facts, Kept(runner.prepared))
+        new.runner.observer = runner.observer
         return new
 
     def create_operators(self) -> None:
@@ -453,13 +301,148 @@ class Executor(ReadyRuns):
         >>> import rebind as mx
         >>> mx.sym.exp(mx.sym.var("x")).simple_bind(mx.cpu(), x=(2,)).create_operators()  # there are none
         """
-        self._plans.create_operators()
+        self.runner.plans.create_operators()
 
     def release(self) -> None:
         """Let go of what the last `forward` holds for `backward`, most of the memory that training takes.
 
         Outputs that nothing else refers to are freed too; they are zeros until the next `forward`.
         """
-        self._last = None
-        if self._handles is not None:
-            self._handles.release()
+        self.runner.release()
+
+    @property
+    def has_run(self) -> bool:
+        """Whether `forward` has run; until then the outputs are zeros."""
+        return self.runner.has_run
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiler takes the runs that nobody watches.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.exp(mx.sym.var("x"))
+        >>> net.simple_bind(mx.cpu(), x=(1,)).is_compiled
+        False
+        """
+        return self.runner.plans.compiles
+
+    def types_in(self, graph: Graph) -> Mapping[Entry, torch.dtype] | None:
+        """Return all types, if it runs this graph: shapes do not change them.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.exp(mx.sym.var("x"))
+        >>> net.simple_bind(mx.cpu(), x=(1,)).types_in(net.graph)[net.graph.outputs[0]]
+        torch.float32
+        """
+        return self.runner.plans.facts.types if graph is self._graph else None
+
+    # Arrays.
+
+    @property
+    def arg_arrays(self) -> list[NDArray | None]:
+        """The arguments, in the order of ``list_arguments()``."""
+        return [slot.array for slot in self._arrays.order]
+
+    @property
+    def grad_arrays(self) -> list[NDArray | None]:
+        """The arrays for gradients; None where none is bound."""
+        return [slot.bound_grad for slot in self._arrays.order]
+
+    @property
+    def aux_arrays(self) -> list[NDArray | None]:
+        """The auxiliary states, in the order of ``list_auxiliary_states()``."""
+        return list(self._arrays.aux.values())
+
+    @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """The arguments by name."""
+        return {name: slot.array for name, slot in self._arrays.slots.items() if slot.array is not None}
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """The arrays for gradients by name; None where none is bound."""
+        return {name: slot.bound_grad for name, slot in self._arrays.slots.items()}
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray | None]:
+        """The auxiliary states by name."""
+        return dict(self._arrays.aux)
+
+    @property
+    def outputs(self) -> list[NDArray]:
+        """The outputs: the same arrays for the executor's whole life, with the newest values after each `forward`."""
+        if self.runner.handles is None:
+            raise StateError(f"Executor: outputs are there after forward(); it needs {self._arrays.missing}")
+        return self.runner.handles.arrays
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """The outputs by name."""
+        return dict(zip(self._graph.output_names, self.outputs, strict=True))
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(
+            f"{name} {'?' if slot.array is None else slot.array.shape}"
+            for name, slot in self._arrays.slots.items()
+        )
+        return f"<Executor of {', '.join(self._graph.output_names)} on {self._device}: {shapes}>"
+
+    _ctx = property(lambda self: self._device)  # by MXNet's name, which programs read
+
+    # Looking inside.
+
+    def set_monitor_callback(
+        self,
+        callback: Callable[[str, NDArray], object] | None,
+        monitor_all: bool = False,
+        *,
+        active: Callable[[], bool] | None = None,
+    ) -> None:
+        """Call ``callback(name, array)`` for what each operator computes, forward and backward.
+
+        In `forward` these are each operator's outputs, such as ``fc1_output``, hidden ones too (``bn1_mean``); in the
+        `backward` that follows, the gradients of its inputs, such as ``fc1_backward_output0`` (without the number when
+        it has one input only), in the order in which they are computed. Inputs without a gradient are left out.
+
+        Parameters
+        ----------
+        callback
+            What is called; it replaces the one before. None removes it.
+        monitor_all
+            Whether to report what goes in, too: before an operator's outputs each of its inputs under the operator's
+            name for it (``fc1_data``), and before that a variable under its own (``data``, ``fc1_weight``); before the
+            gradients of its inputs those of its outputs (``fc1_backward_input0``).
+        active
+            Asked before each `forward`; when it returns False, the network runs unwatched, at full speed.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(1,))
+        >>> exe.set_monitor_callback(lambda name, array: print(name, array.item()))
+        >>> _ = exe.forward()
+        e_output 1.0
+        """
+        check_kind("Executor.set_monitor_callback", or_none(FUNCTION), callback=callback)
+        self.set_observer(None if callback is None else Watch(callback, monitor_all, active, self._device))
+
+    def set_observer(self, observer: Observer | None) -> None:
+        """Let an observer be told of each operator that runs; it replaces the one before, a monitor too.
+
+        None removes it. While there is none, it costs nothing.
+        """
+        self.runner.observer = observer
+
+    def operator_of(self, name: str) -> str | None:
+        """Return the operator that a monitor's `name` is of, as ``FullyConnected 'fc1'``; None for a variable's."""
+        return operator_of(self._graph, name)
+
+    def get_optimized_symbol(self) -> GraphHolder:
+        """Return the symbol as it is run in training mode, after all passes."""
+        best, _ = optimize(self._graph, self.runner.plans.facts, self.runner.plans.target(is_train=True))
+        return self._symbol.with_graph(best)
+
+    def debug_str(self) -> str:
+        """Return a text about the graph and its memory, in the form of MXNet's."""
+        wanted = [name for name, slot in self._arrays.slots.items() if slot.grad is not None]
+        return f"{self._symbol.debug_str()}\n{describe_memory(self._graph, self.runner.plans.facts, wanted)}"

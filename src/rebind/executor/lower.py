@@ -79,11 +79,9 @@ class Plan:
         The positions of arguments that are best given with their channels last in memory.
     recomputed
         The nodes whose results are not kept for backward.
-    steps
-        Forward and backward in one call, by the positions of the arguments that get gradients; None where that does not
-        go. See `whole_step`.
-    halves
-        The same in two calls, without autograd. See `explicit_halves`.
+    joint
+        Forward and backward together, by the positions of the arguments that get gradients: their code, which executors
+        of the graph share, or the reason why there is none. See `Programs`.
     """
 
     target: Target
@@ -98,10 +96,7 @@ class Plan:
     infers: bool = False
     channels_last: frozenset[int] = frozenset()
     recomputed: frozenset[Node] = frozenset()
-    steps: dict[tuple[int, ...], Callable[..., Any] | None] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    halves: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    joint: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @functools.cached_property
     def unread(self) -> Collection[int]:
@@ -146,6 +141,19 @@ class Plan:
         generator = generators.generator(device)
         state = generator.get_state() if replays else None
         return (generators.step_seed(device) if self.target.traced else generator), state
+
+    def why_needs_head_gradients(self, wanted: Collection[int]) -> str | None:
+        """Return why the gradients of arguments at some positions depend on what backward is given; None if not.
+
+        >>> import rebind as mx
+        >>> nets = (mx.sym.var("x") ** 2, mx.sym.MakeLoss(mx.sym.var("x") ** 2))
+        >>> [lower(net.graph, Target(training=True)).why_needs_head_gradients({0}) is None for net in nets]
+        [False, True]
+        """
+        for entry, loss, reached in zip(self.outputs, self.losses, self.head_gradient_reaches, strict=True):
+            if loss is None and not set(wanted).isdisjoint(reached):
+                return f"the output {entry.name!r} is no loss: backward needs its head gradient"
+        return None
 
     def explain(self, error: Exception) -> Exception:
         """Return `error`, which a run raised, as one that names the node that failed and its inputs.

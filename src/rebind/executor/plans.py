@@ -191,10 +191,10 @@ class Plans:
             known.add(shapes)
         return shapes not in known
 
-    def give_up(self, plan: Plan, error: Exception) -> None:
-        """Run the network uncompiled from now on, since the compiler failed with `error`, and say so."""
+    def give_up(self, plan: Plan, reason: str) -> None:
+        """Run the network uncompiled from now on, since the compiler failed for a `reason`, and say so."""
         assert plan.compiled is not None
-        plan.compiled.give_up(error)
+        plan.compiled.give_up(reason)
         self._run_uncompiled(plan.compiled.failure)
 
     def say_not_joined(self, steps: str, plan: Plan, reason: str) -> None:

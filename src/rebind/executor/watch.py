@@ -1,31 +1,25 @@
-"""Watched runs of a plan: node by node, with a report of what each operator computes, forward and backward."""
+"""Monitors: observers that report what each operator computes, forward and backward, under MXNet's names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import torch
-from torch import Tensor, fx
+from torch import Tensor
 
 from ..device import Device
-from ..draws import Source
 from ..grad_mode import grad_mode, is_recorded
 from ..graph import Node
 from ..ndarray import NDArray
-from .lower import Plan, Values
-from .stepwise import Stepwise
+from .observer import Observation, Observer
 from .watched_names import watched_input_names
 
 __all__ = ["Watch"]
 
-#: What an operator's function returns.
-Results: TypeAlias = "Tensor | Sequence[Tensor | None]"
-
 
 @dataclass(frozen=True)
-class Watch:
+class Watch(Observer):
     """A callback for what is computed, and when it is called.
 
     Attributes
@@ -45,6 +39,8 @@ class Watch:
     active: Callable[[], bool] | None
     device: Device
 
+    as_written = True
+
     def is_active(self) -> bool:
         """Whether the next run is to be watched.
 
@@ -56,12 +52,6 @@ class Watch:
         (True, False)
         """
         return self.active is None or bool(self.active())
-
-    def run(self, plan: Plan, source: Source | None, tensors: Sequence[Tensor]) -> Values:
-        """Run a plan; gradients of its operators are reported when `backward` computes them."""
-        return _WatchedRun(plan.code, self, plan.target.training).run(
-            *([source] if plan.draws else []), *tensors
-        )
 
     def report(self, name: str, tensor: Tensor) -> None:
         """Call the callback with a tensor as an array.
@@ -92,39 +82,21 @@ class Watch:
 
         tensor.register_hook(report)
 
-
-class _WatchedRun(Stepwise):
-    """Runs a plan's code node by node, with a report before and after each operator."""
-
-    def __init__(self, code: fx.GraphModule, watch: Watch, training: bool) -> None:
-        super().__init__(code)
-        self.watch, self.training = watch, training
-
-    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run one step, and report it if it is an operator: others pick one of several results."""
-        node: Node | None = self.step.meta.get("node")
-        if node is None:
-            return self.compute(target, args, kwargs)
-        inputs = self._enter(node, args)
-        result = self.compute(target, inputs, kwargs)
-        self._leave(node, inputs, result)
-        return result
-
-    def _enter(self, node: Node, args: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
+    def before(self, node: Node, inputs: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
         """Report an operator's inputs, and return them so that each one's gradient will be reported."""
         op = node.operator
         assert op is not None
         names = node.input_names if op.signature.variadic else op.signature.input_names
         present = [
             (i, name, value)
-            for i, (name, value) in enumerate(zip(names, args, strict=False))
+            for i, (name, value) in enumerate(zip(names, inputs, strict=False))
             if value is not None
         ]
-        if self.watch.inputs_too:
+        if self.inputs_too:
             self._report_inputs(node, present)
         if not torch.is_grad_enabled():
-            return tuple(args)
-        watched = list(args)
+            return tuple(inputs)
+        watched = list(inputs)
         # Numbered among the arguments, which alone have gradients; a single one has no number.
         differentiable = [name for name in node.input_names if not op.signature.is_auxiliary(name)]
         for i, name, value in reversed(present):  # backward comes to the alias that was made last first
@@ -132,7 +104,7 @@ class _WatchedRun(Stepwise):
                 number = differentiable.index(name) if len(differentiable) > 1 else ""
                 # An alias of its own: another operator's gradient for the same array is not mixed in.
                 watched[i] = alias = value.view_as(value)
-                self.watch.report_gradient_of(alias, f"{node.name}_backward_output{number}")
+                self.report_gradient_of(alias, f"{node.name}_backward_output{number}")
         return tuple(watched)
 
     def _report_inputs(self, node: Node, present: Sequence[tuple[int, str, Tensor]]) -> None:
@@ -140,28 +112,27 @@ class _WatchedRun(Stepwise):
         shown = watched_input_names(node)
         for i, name, value in present:
             if sources[name].node.is_variable:
-                self.watch.report(sources[name].name, value)
-            self.watch.report(f"{node.name}_{shown[i]}", value)
+                self.report(sources[name].name, value)
+            self.report(f"{node.name}_{shown[i]}", value)
 
-    def _leave(self, node: Node, inputs: Sequence[Tensor | None], result: Results) -> None:
+    def after(self, observation: Observation, node: Node | None) -> None:
         """Report an operator's outputs."""
-        for i, (name, value) in enumerate(_named(node, inputs, result, self.training).items()):
+        if node is None:
+            return
+        for i, (name, value) in enumerate(_named(node, observation).items()):
             if value is None:  # hidden outputs need not be there in every mode
                 continue
-            self.watch.report(name, value)
-            if self.watch.inputs_too and is_recorded(value):
-                self.watch.report_gradient_of(value, f"{node.name}_backward_input{i}")
+            self.report(name, value)
+            if self.inputs_too and is_recorded(value):
+                self.report_gradient_of(value, f"{node.name}_backward_input{i}")
 
 
-def _named(
-    node: Node, inputs: Sequence[Tensor | None], result: Results, training: bool
-) -> dict[str, Tensor | None]:
+def _named(node: Node, observation: Observation) -> dict[str, Tensor | None]:
     """Return an operator's outputs by full name, with those that only a monitor sees."""
-    outputs = (result,) if isinstance(result, Tensor) else tuple(result)
-    found = dict(zip(node.output_names, outputs, strict=False))
+    found = dict(zip(node.output_names, observation.outputs, strict=False))
     assert node.operator is not None
     if (rule := node.operator.record.hidden) is not None:
         with grad_mode(False):
-            hidden = rule(node.params, inputs, outputs, training)
+            hidden = rule(node.params, observation.inputs, observation.outputs, observation.training)
         found |= {f"{node.name}_{name}": value for name, value in hidden.items()}
     return found

@@ -276,7 +276,7 @@ class BoundModule(Inspection):
             group is not None
             and not training
             and self.params_initialized
-            and group.like_last.predict(data_batch)
+            and group.passes.run(data_batch, is_train=False)
         ):
             # No list of batches, for there is one device.
             self._inputs.note_labels(cast(Batch, data_batch), self.binding)

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from ..executor import DataParallelExecutorGroup
 from .batches import AnyBatch
 from .bound_module import BoundModule
-from .joined_update import JoinedRule, JoinedUpdate
 from .joint import Joint
-from .ready_step import ReadyStep
+from .joint_update import CachedStep, JointUpdate
 from .update import LocalUpdate
 
 __all__ = ["WholeSteps"]
@@ -39,13 +38,12 @@ class WholeSteps(Joint):
     0.0
     """
 
-    _joined: JoinedRule | None = None  # how the last update was made so
+    _joint_update: JointUpdate | None = None  # how the last update was made so
 
     def forward_backward(self, data_batch: AnyBatch) -> None:
         """Compute outputs and gradients for a batch."""
         group = self._group
-        may_repeat = group is not None and group.like_last.passes.is_worth_while and self._repeats_passes()
-        if group is None or not may_repeat or not group.like_last.forward_backward(data_batch):
+        if group is None or not self._repeats_passes() or not group.passes.run(data_batch, is_train=True):
             super().forward_backward(data_batch)
             return
         self._inputs.absent_labels = []
@@ -64,45 +62,41 @@ class WholeSteps(Joint):
 
     def forward_backward_update(self, data_batch: AnyBatch) -> bool:
         """Do the three steps at once where that can be done; see `Steps.forward_backward_update`."""
-        group = self._group
-        if group is None:
+        group, policy = self._group, self.policy
+        if group is None or not group.is_compiled or not self._takes_plain_steps():
             return False
-        ready = group.like_last.steps
-        if not ready.is_worth_while and not group.is_compiled:
-            return False
-        policy = self.policy
-        if not self._takes_plain_steps():
-            return False
-        if ready.found is not None:
-            if self._repeat(ready.found, group, data_batch):
-                return True
-            ready.drop()
         if type(policy) is not LocalUpdate or policy.store is not None or len(self._parameters.devices) > 1:
             return False
-        if not group.is_compiled:
-            # What single steps have left may do for the next one.
-            if not ready.is_worth_while or not group.has_run or not self._has_gradients:
+        if self.params_initialized and self._step_again(group, policy, data_batch):
+            done = True
+        else:
+            self._follow_batch(data_batch)
+            trained = self._parameters.trained()  # of the batch's shapes
+            update = JointUpdate.of(policy, trained, self._joint_update)
+            # The arrays are the executors', and live no longer than these.
+            self._joint_update = None if update is None else update.of_arrays(())
+            if update is None or self._inputs.absent_labels:
                 return False
-            ready.keep(ReadyStep.of(group, policy, self._parameters.trained(), None))
-            return ready.found is not None and self._repeat(ready.found, group, data_batch)
-        self._follow_batch(data_batch)
-        trained = self._parameters.trained()  # of the batch's shapes
-        rule = self._joined = JoinedRule.of(policy, [each.name for each in trained], self._joined)
-        if rule is None or not trained or self._inputs.absent_labels:
-            return False
-        done = group.forward_backward_update(data_batch, JoinedUpdate(rule, trained))
-        ready = group.like_last.steps  # of these shapes
-        if done and ready.is_worth_while:
-            ready.keep(ReadyStep.of(group, policy, trained, rule))
+            done = group.forward_backward_update(data_batch, update)
         self._has_gradients = self._has_gradients or done
         return done
 
-    def _repeat(self, ready: ReadyStep, group: DataParallelExecutorGroup, data_batch: AnyBatch) -> bool:
+    def _step_again(
+        self, group: DataParallelExecutorGroup, policy: LocalUpdate, data_batch: AnyBatch
+    ) -> bool:
         """Do what was done for the last batch; return whether that is the right thing, and was done."""
-        if not (self.params_initialized and ready.holds(group, self.policy) and ready.run(data_batch)):
+        inputs, update, steps = group.passes.inputs, self._joint_update, group.passes.steps
+        if inputs is None or update is None or not group.has_run:
+            return False
+        arrays = inputs.read(data_batch)
+        if arrays is None or len(arrays) < len(inputs.arrays):
+            return False
+        cached: CachedStep | None = steps.find(
+            lambda: CachedStep.of(group, update, self._parameters.trained())
+        )
+        if cached is None or not steps.note(cached.run(arrays, policy)):
             return False
         self._inputs.absent_labels = []
-        self._has_gradients = True
         return True
 
     def _takes_plain_steps(self) -> bool:

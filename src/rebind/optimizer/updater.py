@@ -11,13 +11,13 @@ from .. import dtypes
 from ..checks import BYTES, PATH, check_instance, check_kind
 from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
-from ..memo import Repeatable
+from ..executor.cache import RunCache
 from ..ndarray import NDArray
 from ..ndarray.order import number_of_elements
 from ..threads import threads_for
 from .arrays import StoredState, in_lists
 from .base import Optimizer
-from .ready import ReadyUpdate
+from .cached_update import CachedUpdate
 from .states import read_states, write_states
 
 __all__ = ["Updater", "get_updater"]
@@ -58,7 +58,7 @@ class Updater:
         self.states_synced: dict[Hashable, bool] = {}
         self.path = ""  #: of the file that the states are from
         # By the first index: devices, or parts of a network, are updated in turn.
-        self._ready: dict[Hashable, Repeatable[ReadyUpdate]] = {}
+        self._caches: dict[Hashable, RunCache[CachedUpdate]] = {}  # by the first index of an update
 
     @property
     def aggregate_updates(self) -> bool:
@@ -107,38 +107,27 @@ class Updater:
         """
         if isinstance(index, bytes):  # a name, as a store hands it to a function of a program's own
             index = index.decode()
-        ready = self._ready.get(index[0]) if isinstance(index, (list, tuple)) and index else None
-        if ready is not None and ready.found is not None:
-            if self._repeat(ready.found, index, grad, weight):
-                return
-            ready.drop()
         indices, weights, grads, _ = in_lists(index, weight, grad, ())
         if not len(indices) == len(grads) == len(weights):
             raise ArgumentError(
                 f"Updater: there must be a gradient and a weight for each index; "
                 f"got {len(indices)} indices, {len(grads)} gradients and {len(weights)} weights"
             )
-        if not indices:
+        if not indices or self._update_again(indices, weights, grads):
             return
         self.optimizer._set_current_context(weights[0].context.device_id)
         with threads_for(number_of_elements(weights)):
             if not self.optimizer.takes_all:
                 self._update_in_turn(indices, grads, weights)
                 return
-            self.optimizer.update_multi_precision(
-                indices, weights, grads, self.ready_states(indices, weights)
-            )
-            if ready is None and isinstance(index, (list, tuple)) and index:
-                ready = self._ready[index[0]] = Repeatable()
-            if ready is not None and ready.is_worth_while:
-                ready.keep(ReadyUpdate.of(self.optimizer, indices, weights, self.states))
+            self.optimizer.update_multi_precision(indices, weights, grads, self.states_of(indices, weights))
 
     def _update_in_turn(
         self, index: Sequence[Hashable], grads: Sequence[NDArray], weights: Sequence[NDArray]
     ) -> None:
         """Call the optimizer's methods as MXNet does: a program overrides some of them."""
         optimizer = self.optimizer
-        states = self.ready_states(index, weights)
+        states = self.states_of(index, weights)
         # The norm is one over all gradients, so it is taken before the optimizer sees a part of them.
         grads = optimizer.clip_arrays_together(grads)
         if not optimizer.takes_lists:
@@ -157,53 +146,48 @@ class Updater:
                     tuple([grads[k] for k in some]), [states[k] for k in some],
                 )  # fmt: skip
 
-    def _repeat(
-        self,
-        ready: ReadyUpdate,
-        index: Hashable | Sequence[Hashable],
-        grad: NDArray | Sequence[NDArray],
-        weight: NDArray | Sequence[NDArray],
+    def _update_again(
+        self, index: Sequence[Hashable], weights: Sequence[NDArray], grads: Sequence[NDArray]
     ) -> bool:
         """Update weights as the last time; return whether that is the right thing, and was done."""
-        indices, weights, grads, _ = in_lists(index, weight, grad, ())
-        same = ready.holds(self.optimizer, indices, self.states)
-        if same and ready.takes(weights) and ready.takes(grads):
-            ready.update(weights, grads)
-            return True
-        return False
+        if not self.states_synced.get(index[0]):
+            return False  # the first time
+        cache = self._caches.setdefault(index[0], RunCache())
+        cached = cache.find(lambda: self.cached_update(index, weights))
+        return cached is not None and cache.note(cached.run(index, weights, grads))
 
-    def ready_update(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> ReadyUpdate | None:
-        """Return what the next updates of weights need not find out anew; None before the first one.
+    def cached_update(self, index: Sequence[Hashable], weights: Sequence[NDArray]) -> CachedUpdate | None:
+        """Return the next updates of weights; None before the first one, and where each has more to look at.
 
         >>> from rebind import nd
         >>> from rebind.optimizer import create
         >>> updater, weights = Updater(create("sgd")), [nd.ones((2,))]
-        >>> before = updater.ready_update([0], weights)
+        >>> before = updater.cached_update([0], weights)
         >>> updater([0], [nd.ones((2,))], weights)
-        >>> before is None, updater.ready_update([0], weights) is None
+        >>> before is None, updater.cached_update([0], weights) is None
         (True, False)
         """
-        if not self.is_ours or not all(map(self.states_synced.get, index)):
+        if not self.is_ours or not self.optimizer.takes_all or not all(map(self.states_synced.get, index)):
             return None
-        return ReadyUpdate.of(self.optimizer, index, weight, self.states)
+        return CachedUpdate.of(lambda: self.optimizer, index, weights, self.states)
 
-    def ready_states(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> list[StoredState]:
+    def states_of(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> list[StoredState]:
         """Return the states of weights; those of weights that have none yet are made.
 
         >>> from rebind import nd
         >>> from rebind.optimizer import create
         >>> updater = Updater(create("sgd", momentum=0.9))
-        >>> updater.ready_states(["w"], [nd.ones((2,))])[0] is updater.states["w"]
+        >>> updater.states_of(["w"], [nd.ones((2,))])[0] is updater.states["w"]
         True
         """
         # A state from a file may be another optimizer's; it is checked once, at its first use.
         synced = self.states_synced
         for i, each in zip(index, weight, strict=True):
             if not synced.get(i):
-                self._make_ready(i, each)
+                self._make_state(i, each)
         return [self.states[i] for i in index]
 
-    def _make_ready(self, index: Hashable, weight: NDArray) -> None:
+    def _make_state(self, index: Hashable, weight: NDArray) -> None:
         # Made in any case: a state from a file is compared with what would be made.
         new = self.optimizer.create_state_multi_precision(index, weight)
         if index in self.states:  # from a file

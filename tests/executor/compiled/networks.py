@@ -123,7 +123,7 @@ def equal_where_views_are_written(name: str, *executors: Any) -> None:
 
 
 def is_compiled(executor: Any, is_train: bool = True) -> bool:
-    return executor._plans.get(is_train).compiled is not None
+    return executor.runner.plans.get(is_train).compiled is not None
 
 
 def mixed_requests(name: str) -> dict[str, str]:

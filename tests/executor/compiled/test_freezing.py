@@ -63,7 +63,7 @@ def both(name: str, backend: str) -> tuple[Any, Any]:
 
 
 def is_frozen(exe: Any) -> bool:
-    plan = exe._plans.get(is_train=False, recorded=False)
+    plan = exe.runner.plans.get(is_train=False, recorded=False)
     return plan.compiled is not None and plan.compiled.failure is None
 
 
@@ -152,7 +152,7 @@ def test_training_is_not_compiled(backend: str, counts: Counts) -> None:
     for each in (exe, plain):
         each.forward()
     equal(state(exe), state(plain))
-    assert exe.is_compiled and exe._plans.get(is_train=True).compiled is None
+    assert exe.is_compiled and exe.runner.plans.get(is_train=True).compiled is None
 
 
 def test_two_combinations_of_shapes_are_compiled(counts: Counts) -> None:

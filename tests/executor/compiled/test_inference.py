@@ -55,7 +55,7 @@ def test_batch_norms_are_folded_before_inference_is_compiled() -> None:
     exe, plain = bound_normed(QUICK), bound_normed("plain")
     for each in (exe, plain):
         each.forward()
-    plan = exe._plans.get(is_train=False, recorded=False)
+    plan = exe.runner.plans.get(is_train=False, recorded=False)
     assert plan.compiled is not None and plan.preparation is not None
     assert not any("batch_norm" in str(node.target) for node in plan.code.graph.nodes)
     equal(state(exe), state(plain))

@@ -29,7 +29,9 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
 from rebind.errors import MXNetError
-from rebind.executor import Executor, staying
+from rebind.executor import staying
+from rebind.executor.joint_update import BoundJointStep, JointStep
+from rebind.executor.programs.compiled import JointCode
 
 pytestmark = pytest.mark.usefixtures("own_backends")
 
@@ -198,17 +200,17 @@ class Watched:
     def on(cls, monkeypatch: pytest.MonkeyPatch) -> Watched:
         found = cls([])
 
-        def count(name: str) -> None:
-            run = getattr(Executor, name)
+        def count(kind: type) -> None:
+            run = kind.__call__
 
-            def run_whole(executor: Executor, *given: Any) -> Any:
-                found.whole.append(executor)
-                return run(executor, *given)
+            def counted(code: Any, *given: Any) -> Any:
+                found.whole.append(code)
+                return run(code, *given)
 
-            monkeypatch.setattr(Executor, name, run_whole)
+            monkeypatch.setattr(kind, "__call__", counted)
 
-        count("_run_whole")
-        count("run_ready_pass")
+        for kind in (JointCode, JointStep, BoundJointStep):
+            count(kind)
         return found
 
 
@@ -273,7 +275,7 @@ def test_two_networks_do_not_share_what_is_counted_for_one(counter: CompileCount
         exe = net.simple_bind(mx.cpu(), x=(2, 3), backend="counted")
         exe.forward_before_backward()
         exe.backward()
-        assert exe._plans.get(True).steps and all(exe._plans.get(True).steps.values())
+        assert exe.runner.programs.why_not_compiled() is None
     assert counter.frame_count == 10
 
 
@@ -296,7 +298,7 @@ def test_a_mistake_in_one_call_is_the_error_of_two() -> None:
 def test_what_fails_in_one_call_is_run_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
     exe, plain = bound("dense", QUICK), bound("dense", "default")
     with monkeypatch.context() as patch:
-        patch.setattr("rebind.executor.whole.Step.forward_backward", None)
+        patch.setattr("rebind.executor.programs.compiled.Step.forward_backward", None)
         with pytest.warns(UserWarning, match="is compiled, but not forward and backward as one: "):
             exe.forward_before_backward()
     exe.backward()
@@ -328,7 +330,7 @@ def test_gradients_of_whole_steps_take_their_place(
     exe = S.MakeLoss(S.square(S.var("x"))).bind(mx.cpu(), {"x": x}, {"x": grad}, grad_req=word, backend=QUICK)
     for k in (1, 2):
         exe.forward_before_backward()
-        assert exe._last.gradients is not None  # computed with the outputs
+        assert exe.runner.last.program.computes_gradients  # with the outputs
         exe.backward()
         times, before = (1, 0) if word == "write" else (k, 10)
         assert grad.asnumpy().tolist() == [before + times * 2.0, before + times * 4.0]
@@ -350,7 +352,7 @@ def test_a_new_scale_compiles_nothing(dtype: str, counter: CompileCounterWithBac
             assert exe.grad_dict["x"].asnumpy().tolist() == [expected] * 3
         scaler.has_overflow([mx.nd.array([float("inf") if expected == 8 else 1.0])])
         compiled.append(counter.frame_count)
-    assert is_compiled(exe) and all(exe._plans.get(is_train=True).steps.values())
+    assert is_compiled(exe) and exe.runner.programs.why_not_compiled() is None
     assert len(set(compiled)) == 1
 
 

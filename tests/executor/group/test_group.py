@@ -105,7 +105,7 @@ def test_intermediate_results_of_other_shapes_are_freed(devices):
     first = it.execs
     it.forward(DataBatch([nd.ones((8, 3))], [nd.ones((8, 1))]), is_train=True)
     it.reshape(*shapes(4))
-    assert [exe._last for exe in first] == [None] * devices
+    assert [exe.runner.last for exe in first] == [None] * devices
 
 
 @pytest.mark.parametrize(

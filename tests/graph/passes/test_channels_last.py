@@ -150,7 +150,9 @@ def trained(
     arrays = {**{f"output{i}": each for i, each in enumerate(outputs)}, **exe.grad_dict, **exe.aux_dict}
     assert all(each.tensor.is_contiguous() for each in arrays.values())
     calls = [
-        node.name for node in exe._plans.get(is_train=True).code.graph.nodes if node.op == "call_function"
+        node.name
+        for node in exe.runner.plans.get(is_train=True).code.graph.nodes
+        if node.op == "call_function"
     ]
     assert any("channels_last" in name for name in calls) == last
     return {name: each.asnumpy() for name, each in arrays.items()}

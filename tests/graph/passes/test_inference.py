@@ -449,7 +449,7 @@ def test_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     # Another symbol: plans are kept as long as a graph.
     exe = bound(NETWORKS["residual"]._replace(symbol=residual(shortcut=False)))
     found = exe.forward()[0].asnumpy()
-    names = [node.name for node in exe._plans.get(False, recorded=False).code.graph.nodes]
+    names = [node.name for node in exe.runner.plans.get(False, recorded=False).code.graph.nodes]
     assert "_convolution" in names and "_fused_convolution" not in names
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
@@ -493,6 +493,6 @@ def test_tiny_convolutions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exe = bound(Network(mx.sym.tanh(conv(X, "a", **given) + 1), "", shape=shape))
     expected = plain(exe)[0]
     found = exe.forward()[0].asnumpy()
-    names = [node.name for node in exe._plans.get(False, recorded=False).code.graph.nodes]
+    names = [node.name for node in exe.runner.plans.get(False, recorded=False).code.graph.nodes]
     assert ("_tiny_convolution" in names, "_fused_convolution" in names) == (is_tiny, not is_tiny)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

@@ -12,12 +12,13 @@ from ...ndarray import NDArray
 from ...protocols import Batch, InputDesc, Labels, Logger, Metric
 from ...shapes import Shape
 from ..arguments import GradReqs
-from ..executor import Executor, GraphHolder
+from ..executor import Executor
 from ..head_grads import HeadGrads
-from ..updating import Update
+from ..holder import GraphHolder
+from ..joint_update import Update, joint_step, run_with_update
 from .binding_cache import BindingCache
 from .outputs import Outputs, merged, output_axes, update_metric
-from .ready import LikeLast, OneDevice
+from .pass_cache import PassCache, inputs_of_one_device
 from .replicas import (
     Devices,
     GroupDevices,
@@ -206,9 +207,9 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self._outputs = Outputs(
             self._network.graph.output_names, self.output_layouts, self.replicas.split, self.execs
         )
-        self._one_device = OneDevice.of(self._data, self._labels, self.execs)
-        #: What need not be found out anew for batches like the last one.
-        self.like_last = LikeLast(self.execs, self._one_device, len(self.data_shapes))
+        self._one_device = inputs_of_one_device(self._data, self._labels, self.execs)
+        #: Passes for batches like the last one.
+        self.passes = PassCache(self.execs, self._one_device)
         self.data_names, self.data_layouts = self._data.names, self._data.axes
         self.label_names, self.label_layouts = self._labels.names, self._labels.axes
         self.data_arrays = self._data.pairs
@@ -302,7 +303,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         >>> group.get_outputs()[0].asnumpy().tolist()
         [2.0, 4.0]
         """
-        self._bring(data_batch)
+        self._load(data_batch)
         training = self.for_training if is_train is None else bool(is_train)
         for exe in self.execs:
             if training and backward_follows:
@@ -312,10 +313,13 @@ class DataParallelExecutorGroup(Generic[Desc]):
         if self._one_device is not None:
             self._one_device.note_run()
 
-    def _bring(self, data_batch: Batch | Sequence[Batch]) -> None:
-        """Bring each device's slice of a batch to it."""
-        if self._one_device is None or not self._one_device.bring(data_batch):
+    def _load(self, data_batch: Batch | Sequence[Batch]) -> None:
+        """Copy each device's slice of a batch to it."""
+        arrays = None if self._one_device is None else self._one_device.read(data_batch)
+        if self._one_device is None or arrays is None:
             copy_all(copies_of(data_batch, self._data, self._labels, self.contexts))
+        else:
+            self._one_device.load(arrays)
 
     @property
     def is_compiled(self) -> bool:
@@ -327,11 +331,12 @@ class DataParallelExecutorGroup(Generic[Desc]):
 
         Return whether that goes; where it does not, nothing has happened.
         """
-        run = self.execs[0].updating(update) if self.is_compiled and len(self.execs) == 1 else None
-        if run is None:
+        runner = self.execs[0].runner
+        step = joint_step(runner, update) if len(self.execs) == 1 else None
+        if step is None:
             return False
-        self._bring(data_batch)
-        run()
+        self._load(data_batch)
+        run_with_update(runner, step, update)
         return True
 
     @property

@@ -14,7 +14,8 @@ from ...shapes import Shape
 from ..allocate import Sharing
 from ..arguments import GradReq, GradReqs, read_grad_req, warn_of_near_names
 from ..bind import simple_bind
-from ..executor import Executor, GraphHolder
+from ..executor import Executor
+from ..holder import GraphHolder
 from .split import Split, split_batch
 
 __all__ = [

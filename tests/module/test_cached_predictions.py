@@ -11,7 +11,7 @@ import torch
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
-from rebind.executor.group.ready import LikeLast
+from rebind.executor.group.pass_cache import PassCache
 from rebind.graph.passes import DEFAULT, register_backend
 from rebind.ops import OPERATORS, operator
 from rebind.symbol.functions import make_function
@@ -132,7 +132,7 @@ def test_what_changes_between_two_batches_counts(
 ) -> None:
     found = sequence(change, for_training, backend)
     with monkeypatch.context() as patch:
-        patch.setattr(LikeLast, "predict", lambda *_: False)
+        patch.setattr(PassCache, "run", lambda *_, is_train: False)
         expected = sequence(change, for_training, backend)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -143,7 +143,7 @@ def ready(for_training: bool = False) -> Any:
     module = made(for_training)
     for number in range(2):
         module.forward(batch(number), is_train=False)
-    assert module.executors.like_last.predictions.found.was_used
+    assert module.executors.passes.inference.was_used
     return module
 
 
@@ -170,7 +170,7 @@ def test_backward_after_inference_is_that_of_the_same_batch(monkeypatch: pytest.
     for repeats in (True, False):
         with monkeypatch.context() as patch:
             if not repeats:
-                patch.setattr(LikeLast, "predict", lambda *_: False)
+                patch.setattr(PassCache, "run", lambda *_, is_train: False)
             module = made(for_training=True)
             for number in range(3):
                 module.forward(batch(number), is_train=False)
@@ -206,7 +206,7 @@ def test_compiled_inference_is_compiled_once() -> None:
     module = made(for_training=False, backend="counting")
     for number in range(4):
         module.forward(batch(number))
-    assert module.executors.like_last.predictions.found.was_used
+    assert module.executors.passes.inference.was_used
     assert counter.frame_count == 1
 
 
@@ -220,7 +220,7 @@ def test_draws_follow_the_seed() -> None:
         mx.random.seed(5)
         for _ in range(3):
             if not repeats:
-                module.executors.like_last.predictions.keep(None)
+                module.executors.passes.inference.drop()
             module.forward(mx.io.DataBatch([mx.nd.zeros((4, 3))]))
             found.append(module.get_outputs()[0].asnumpy())
     np.testing.assert_array_equal(found[:3], found[3:])

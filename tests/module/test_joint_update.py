@@ -16,9 +16,9 @@ from tests.newer_torch import follows_gradients
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
-from rebind.executor.whole_runs import WholeRuns
+from rebind.executor.joint_update import BoundJointStep, JointStep
 from rebind.graph.passes import DEFAULT, register_backend
-from rebind.module.ready_step import ReadyStep
+from rebind.module.joint_update import JointUpdate
 from rebind.optimizer.base import optimizers
 
 pytestmark = pytest.mark.usefixtures("own_backends")
@@ -31,26 +31,25 @@ QUICK = "aot_eager"
 def joined(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A word for each step that was one call, and for each update that had to follow by itself."""
     words: list[str] = []
-    run = WholeRuns._run_updating
+    finish = JointUpdate.finish
 
-    def run_updating(executor: Any, plan: Any, step: Any, update: Any) -> None:
-        finish = update.finish
-        update.finish = lambda *given: (words.append("apart"), finish(*given))
-        try:
-            run(executor, plan, step, update)
-        finally:
-            del update.finish
-        words.append("joined")
+    def finish_apart(update: Any, *given: Any) -> None:
+        words.append("apart")
+        finish(update, *given)
 
-    repeat = ReadyStep._run_compiled
-
-    def run_again(step: Any, *given: Any) -> Any:
-        words.append("joined")
-        return repeat(step, *given)
-
-    monkeypatch.setattr(WholeRuns, "_run_updating", run_updating)
-    monkeypatch.setattr(ReadyStep, "_run_compiled", run_again)
+    monkeypatch.setattr(JointUpdate, "finish", finish_apart)
+    for kind in (JointStep, BoundJointStep):
+        monkeypatch.setattr(kind, "__call__", counted(kind.__call__, words))
     return words
+
+
+def counted(run: Callable[..., Any], words: list[str]) -> Callable[..., Any]:
+    def counted_run(*given: Any) -> Any:
+        found = run(*given)
+        words.append("joined")
+        return found
+
+    return counted_run
 
 
 def dense() -> Any:
@@ -214,7 +213,7 @@ def test_steps_of_the_first_sizes_go_without_dynamo(
     def no_dynamo(*args: Any, **kwargs: Any) -> Callable[..., Any]:
         return lambda *args: pytest.fail("Dynamo was called")
 
-    monkeypatch.setattr("rebind.executor.updating.compiled", no_dynamo)
+    monkeypatch.setattr("rebind.executor.joint_update.compiled", no_dynamo)
     fit(module(QUICK))
     assert joined == ["joined"] * 6
 
@@ -318,12 +317,12 @@ def read_values(targets: Any, values: Any) -> None:
 def test_what_the_compiler_cannot_take_is_done_apart_and_counted_once(
     joined: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rebind.executor.updating._write", read_values)
+    monkeypatch.setattr("rebind.executor.joint_update._write", read_values)
     with pytest.warns(
         UserWarning, match="'softmax_output' is compiled, but not forward, backward and update as one: "
     ):
         found = fit(module(QUICK))
-    assert joined == ["apart", "joined"]  # and is not tried again
+    assert joined == ["apart"]  # and is not tried again
     equal(found, fit(module("default")))
 
 
@@ -350,7 +349,7 @@ def test_a_step_that_fails_in_its_first_run_changes_nothing_and_is_done_apart(jo
     register_backend("failing", DEFAULT, compiler=failing_after(0))
     with pytest.warns(UserWarning, match="update as one: AssertionError: wrong number of dimensions$"):
         found = fit(module("failing"))
-    assert joined == ["apart", "joined"]
+    assert joined == ["apart"]
     equal(found, fit(module("default")))
 
 

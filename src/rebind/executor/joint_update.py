@@ -15,13 +15,15 @@ from torch import Tensor
 from ..draws import Source
 from ..grad_mode import grad_mode
 from .backward import Backward
+from .bound import BoundArrays
 from .compiling import CompiledCode, reason_of, with_own_code
 from .exact import ExactCode, FirstSizes, reads_inputs_alone, tensors_in
 from .lower import Plan
+from .programs.base import ComputedGradients
+from .runner import Pass, Runner
 from .step import Gradients, Step, UpdatePart, compiled
-from .whole import needs_head_gradients
 
-__all__ = ["NotCompiledError", "Update", "UpdatingAgain", "UpdatingStep", "updating_step"]
+__all__ = ["BoundJointStep", "JointStep", "Update", "joint_step", "run_with_update"]
 
 
 _shape_of = operator.attrgetter("shape")
@@ -44,7 +46,7 @@ class Update(Protocol):
     """An update of arguments by their gradients that may be compiled with forward and backward."""
 
     @property
-    def steps(self) -> MutableMapping[CompiledCode, UpdatingStep | None]:
+    def steps(self) -> MutableMapping[CompiledCode, JointStep | None]:
         """What was compiled with it; None for a network that is not to be compiled so."""
         ...
 
@@ -67,20 +69,52 @@ class Update(Protocol):
         ...
 
 
-def updating_step(plan: Plan, wanted: tuple[int, ...], update: Update) -> UpdatingStep | None:
-    """Return forward, backward and update of a compiled plan as one function, made once for an update.
+def joint_step(runner: Runner, update: Update) -> JointStep | None:
+    """Return forward, backward and an update of a network as one function, made once for an update; None without one.
 
-    The arguments that get gradients, at the positions `wanted`, are those that are updated. They and the states are
-    written in place. None where that does not go.
+    The network must be compiled, nothing may observe it, and the update must be of all arguments that get gradients.
     """
-    assert plan.compiled is not None
+    wanted, plans = runner.arrays.wanted_positions, runner.plans
+    if runner.observer is not None or runner.handles is None or not plans.compiles or plans.freezing:
+        return None
+    plan = plans.get(is_train=True)
+    if plan.compiled is None or not wanted or not _are_updated(runner.arrays, update.names):
+        return None
     if plan.compiled not in update.steps:
-        goes = wanted and not plan.compiled.is_captured and not needs_head_gradients(plan, wanted)
-        update.steps[plan.compiled] = UpdatingStep(plan, wanted, update.part) if goes else None
+        goes = not plan.compiled.is_captured and plan.why_needs_head_gradients(wanted) is None
+        update.steps[plan.compiled] = JointStep(plan, wanted, update.part) if goes else None
     return update.steps[plan.compiled]
 
 
-class UpdatingStep:
+def run_with_update(runner: Runner, step: JointStep, update: Update) -> None:
+    """Run forward, backward and an update; one after the other where the compiler fails on them as one."""
+    states, rates = update.begin()
+    program = runner.programs.training(backward_follows=True)
+    plan = program.plan
+    runner.begin(program, backward_follows=True)
+    runner.arrays.fill(plan.constants)
+    source, random_state = plan.random_source(runner.device)
+    inputs = _memory(runner.arrays)
+    try:
+        with grad_mode(False), runner.plans.threads():
+            results = step(states, rates, inputs, source)
+    except NotCompiledError as error:
+        reason = str(error)
+    else:
+        way_back = ComputedGradients(lambda: results.gradients)
+        runner.end(Pass(program, results.new_aux, random_state, way_back), results.outputs)
+        runner.backward([None] * len(results.outputs))
+        return
+    # The user's mistake, if it is one, is an error here too.
+    outputs = runner.forward(is_train=True, backward_follows=True)
+    runner.backward([None] * len(outputs))
+    update.finish(states, rates)
+    assert plan.compiled is not None
+    update.steps[plan.compiled] = None
+    runner.plans.say_not_joined("forward, backward and update", plan, reason)
+
+
+class JointStep:
     """Forward, backward and update of a compiled plan as one function, which writes weights and states in place.
 
     Parameters
@@ -100,12 +134,12 @@ class UpdatingStep:
         def updating(
             part: JoinedPart, states: Any, rates: Any, tensors: Sequence[Tensor], source: Source | None
         ) -> Gradients:
-            found = step(tensors, (), part, states, rates, seed=source)
+            results = step(tensors, (), part, states, rates, seed=source)
             # An output may be an argument, or a view of one, as it was before the update.
-            outputs = tuple(output.clone() for output in found.outputs)
+            outputs = tuple(output.clone() for output in results.outputs)
             with grad_mode(False):
-                _write(([tensors[i] for i in wanted], states), (found.new_weights, found.new_states))
-            return Gradients(outputs, found.gradients, found.new_aux)
+                _write(([tensors[i] for i in wanted], states), (results.new_weights, results.new_states))
+            return Gradients(outputs, results.gradients, results.new_aux)
 
         self._wanted, self._draws = wanted, plan.draws
         self._part, self._settings = part, part.settings
@@ -164,56 +198,43 @@ class UpdatingStep:
         # What is kept from run to run is computed anew where a version is new.
         torch.autograd.graph.increment_version([tensors[i] for i in self._wanted])
 
-    def are_newer(self, tensors: Sequence[Tensor], versions: Sequence[int]) -> bool:
-        """Return whether weights have newer versions than these of the tensors."""
-        return all(tensors[i]._version > versions[i] for i in self._wanted)
-
-    def again(self, states: Any, tensors: Sequence[Tensor]) -> UpdatingAgain | None:
-        """Return what runs it on the same states and tensors again; None where there is no exact code for them."""
-        code, before = self._exact.code, tensors_in(states)
+    def bound(self, states: Any, tensors: Sequence[Tensor]) -> BoundJointStep | None:
+        """Return the step on the same states and tensors; None where there is no exact code for them."""
+        code, state_tensors = self._exact.code, tensors_in(states)
         if code is None:
             return None
         # Rates are between them, and a seed may follow.
         position = len(code) - len(tensors) - self._draws
-        if not (code.takes_at(0, before) and code.takes_at(position, tensors)):
+        if not (code.takes_at(0, state_tensors) and code.takes_at(position, tensors)):
             return None
-        return UpdatingAgain(self, code, before, tensors)
+        return BoundJointStep(self, code, state_tensors)
 
 
-class UpdatingAgain:
-    """An `UpdatingStep` on states and tensors that were looked at: each run takes what changes, and no other look.
+class BoundJointStep:
+    """A `JointStep` on states and tensors that were looked at: each run takes what changes, and no other look.
 
     Parameters
     ----------
     step, code
         What runs.
-    states, tensors
-        What it runs on.
+    states
+        The tensors of the states.
     """
 
-    def __init__(
-        self, step: UpdatingStep, code: ExactCode, states: Sequence[Tensor], tensors: Sequence[Tensor]
-    ) -> None:
-        self._step, self._code, self._states, self._tensors = step, code, states, tensors
-        # What the code's results share, and what it notes, is the same in each run: it is seen in the first.
-        self._are_apart = self._notes_writing = self._ran = False
+    def __init__(self, step: JointStep, code: ExactCode, states: Sequence[Tensor]) -> None:
+        self._step, self._code, self._states = step, code, states
 
-    def holds(self) -> bool:
-        """Return whether the optimizer's settings are those of the code."""
+    @property
+    def has_its_settings(self) -> bool:
+        """Whether the optimizer's settings are those of the code."""
         return self._step.has_its_settings
 
-    def __call__(self, rates: Any, source: Source | None) -> Gradients:
-        """Run it."""
-        versions = [] if self._ran else [each._version for each in self._tensors]
-        inputs = [*self._states, *tensors_in(rates), *self._tensors, *tensors_in((source,))]
-        found = Gradients(*self._code(inputs))
-        if not self._ran:
-            self._ran = True
-            self._notes_writing = self._step.are_newer(self._tensors, versions)
-            self._are_apart = all(map(operator.is_, found.with_own_memory().gradients, found.gradients))
-        if not self._notes_writing:
-            self._step.note_written(self._tensors)
-        return found if self._are_apart else found.with_own_memory()
+    def __call__(self, rates: Any, tensors: Sequence[Tensor], source: Source | None) -> Gradients:
+        """Run it on the same tensors, with a batch in them that may be another."""
+        inputs = [*self._states, *tensors_in(rates), *tensors, *tensors_in((source,))]
+        results = Gradients(*self._code(inputs)).with_own_memory()
+        self._step.note_written(tensors)
+        return results
 
 
 def _write(targets: Any, values: Any) -> None:
@@ -229,3 +250,36 @@ def _is_of_compiler(error: Exception) -> bool:
     """Return whether an error is one of compiling, or of tracing, so that nothing was computed and written yet."""
     known = torch._dynamo.exc
     return isinstance(error, (known.TorchDynamoException, known.FailOnRecompileLimitHit))
+
+
+def _memory(arrays: BoundArrays) -> list[Tensor]:
+    """Return what `BoundArrays.tensors` does, with the arrays' own memory for arguments that are to be written.
+
+    >>> import rebind as mx
+    >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(2,))
+    >>> _memory(exe.runner.arrays)[0] is exe.arg_dict["x"].tensor
+    True
+    """
+    tensors = [
+        slot.tensor() if slot.grad is None or slot.array is None else slot.array.writable_tensor()
+        for slot in arrays.order
+    ]
+    return tensors + [state.tensor for state in arrays.aux.values() if state is not None]
+
+
+def _are_updated(arrays: BoundArrays, names: Sequence[str]) -> bool:
+    """Return whether the arguments that get gradients are these, each with memory of its own, to be written over.
+
+    >>> import rebind as mx
+    >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(2,))
+    >>> _are_updated(exe.runner.arrays, ["x"]), _are_updated(exe.runner.arrays, [])
+    (True, False)
+    """
+    found = [name for name, slot in arrays.slots.items() if slot.grad is not None]
+    memory = [slot.array.storage.tensor for slot in arrays.wanted if slot.array is not None]
+    return (
+        found == list(names)
+        and all(slot.request == "write" for slot in arrays.wanted)
+        and all(tensor is not None for tensor in memory)
+        and len(set(map(id, memory))) == len(found)
+    )

@@ -1,0 +1,152 @@
+"""Passes for batches like the last one, on arrays of which it was found out what they are like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from ..draws import Source
+from ..grad_mode import grad_mode
+from ..graph.control_flow import is_stateful
+from ..ndarray import NDArray
+from ..ndarray.same_memory import are_dense
+from ..ndarray.storage import DenseStorage
+from .batch_inputs import BatchInputs
+from .cache import Guard
+from .programs import Program, Results
+from .programs.base import ComputedGradients
+from .programs.inference import InferenceProgram
+from .runner import Pass, Runner
+
+__all__ = ["CachedPass"]
+
+#: From arguments and auxiliary states, and where random numbers come from, to results.
+Run = Callable[[Sequence[Tensor], "Source | None"], Results]
+
+
+class CachedPass:
+    """Forward in inference, or forward and backward, for batches of one form. Made by `of`.
+
+    What is left of a pass is to load the batch, to run the program, and to put results into their arrays.
+
+    Attributes
+    ----------
+    guard
+        What must be as it was.
+    program
+        What runs.
+    tensors
+        What it runs on: arguments and auxiliary states.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> exe = mx.sym.MakeLoss(mx.sym.square(mx.sym.var("x"))).simple_bind(mx.cpu(), x=(1,))
+    >>> _ = exe.forward_before_backward()
+    >>> cached = CachedPass.of(exe.runner, BatchInputs([exe.arg_dict["x"]], []), is_train=True)
+    >>> cached.run([mx.nd.array([3])]), exe.outputs[0].item(), exe.grad_dict["x"].item()
+    (True, 9.0, 6.0)
+    """
+
+    def __init__(self, runner: Runner, program: Program, inputs: BatchInputs, guard: Guard) -> None:
+        self.runner, self.program, self.inputs, self.guard = runner, program, inputs, guard
+        arrays = runner.arrays
+        self.tensors = arrays.memory(program.plan.unread)
+        # Two variables may be one argument: an array may be there twice.
+        loaded = {id(array) for array in inputs.arrays}
+        self._loaded = [
+            (i, slot.array)
+            for i, slot in enumerate(arrays.order)
+            if slot.array is not None and id(slot.array) in loaded
+        ]
+        self._wanted = [
+            (slot, slot.grad, slot.grad.storage.dtype) for slot in arrays.wanted if slot.grad is not None
+        ]
+
+    @classmethod
+    def of(cls, runner: Runner, inputs: BatchInputs, is_train: bool) -> CachedPass | None:
+        """Return the pass of the program of a mode, after one; None where each has more to look at."""
+        if not runner.has_run or runner.observer is not None:
+            return None
+        if is_train:
+            program = runner.programs.training(backward_follows=True)
+            if not _replaces_gradients(runner):
+                return None
+        else:
+            program = runner.programs.inference()
+        # Custom operators may do anything, and autograd records the arrays themselves.
+        if program.is_recorded or is_stateful(runner.graph):
+            return None
+        guard = _guard_of(runner, program, inputs)
+        return None if guard is None else cls(runner, program, inputs, guard)
+
+    def run(self, batch: Sequence[NDArray], run: Run | None = None) -> bool:
+        """Run a pass; return whether that was done. If not, nothing has changed.
+
+        Parameters
+        ----------
+        batch
+            Arrays that the inputs read.
+        run
+            What runs in place of the program: forward and backward, and an update with them.
+        """
+        runner, plan = self.runner, self.program.plan
+        prepared = self.program.prepared(runner.arrays) if isinstance(self.program, InferenceProgram) else ()
+        if prepared is None:
+            return False
+        runner.begin(self.program, backward_follows=True)
+        if plan.constants:
+            runner.arrays.fill(plan.constants)
+        source, random_state = plan.random_source(runner.device, replays=bool(runner.arrays.wanted))
+        try:
+            with grad_mode(False), runner.plans.threads(inference=self.program.is_inference):
+                self._load(batch)
+                results = (run or self.program.run)([*self.tensors, *prepared], source)
+        except Exception:
+            if run is not None:  # it may have updated weights
+                raise
+            return False  # the plain way meets it again, and says which node it is
+        self.inputs.note_run()
+        runner.end(Pass(self.program, results.new_aux, random_state, None), results.outputs)
+        if isinstance(results.way_back, ComputedGradients):
+            self._put(results.way_back.compute())
+            runner.move_statistics(results.new_aux)
+        return True
+
+    def _load(self, batch: Sequence[NDArray]) -> None:
+        self.inputs.load(batch)
+        for i, array in self._loaded:
+            self.tensors[i] = array.storage.tensor  # type: ignore[assignment]  # it is dense
+
+    def _put(self, gradients: Sequence[Tensor | None]) -> None:
+        """Put gradients into their arrays."""
+        for (slot, array, dtype), gradient in zip(self._wanted, gradients, strict=True):
+            storage = array.storage
+            if (
+                gradient is None
+                or gradient.dtype is not dtype
+                or storage.shared
+                or type(storage) is not DenseStorage
+            ):
+                slot.take_gradient(gradient)
+            else:  # as `take_gradient`, for every argument in every step
+                storage.tensor = gradient
+
+
+def _replaces_gradients(runner: Runner) -> bool:
+    """Return whether each gradient is a new tensor in the place of the last one."""
+    wanted = runner.arrays.wanted
+    plain = all([slot.request == "write" and not slot.reorders and not slot.stays for slot in wanted])
+    return bool(wanted) and plain and are_dense([slot.grad for slot in wanted if slot.grad is not None])
+
+
+def _guard_of(runner: Runner, program: Program, inputs: BatchInputs) -> Guard | None:
+    """Return a guard of all arrays but the inputs; None where some are not dense."""
+    if not are_dense(inputs.arrays):
+        return None
+    loaded = {id(array) for array in inputs.arrays}
+    bound = [*(slot.array for slot in runner.arrays.order), *runner.arrays.aux.values()]
+    others = [array for array in bound if array is not None and id(array) not in loaded]
+    compiled = program.plan.compiled
+    return Guard.of(others, lambda: (runner.observer, None if compiled is None else compiled.failure))

@@ -1,0 +1,127 @@
+"""Observers: what is told of each operator while a program runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import torch.utils._pytree as pytree
+from torch import Tensor, fx
+
+from ..graph import Node
+from .stepwise import Stepwise
+
+__all__ = ["Observation", "Observer", "observed_call", "run_observed"]
+
+T = TypeVar("T")
+
+
+class Observation(NamedTuple):
+    """One call of an operator, or of a piece of compiled code.
+
+    Attributes
+    ----------
+    name
+        The node's name, such as ``fc1``, and ``fc1_backward`` for its derivatives; of compiled code the names of the
+        first and the last of its nodes; ``backward`` for all that autograd runs backward.
+    operator
+        The operator's name, and ``_backward_FullyConnected`` for its derivatives; ``compiled`` and ``autograd`` for
+        pieces.
+    inputs, outputs
+        Tensors, or None for what is absent.
+    seconds
+        How long it took on the processor; a GPU may still compute it.
+    training
+        Whether the network runs in training mode.
+    """
+
+    name: str
+    operator: str
+    inputs: Sequence[Tensor | None]
+    outputs: Sequence[Tensor | None]
+    seconds: float
+    training: bool
+
+
+class Observer:
+    """Is told of each operator that a program runs; a subclass overrides the methods.
+
+    >>> import rebind as mx
+    >>> class Names(Observer):
+    ...     def after(self, observation, node):
+    ...         print(observation.name, observation.operator, tuple(observation.outputs[0].shape))
+    >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), x=(2,))
+    >>> exe.set_observer(Names())
+    >>> _ = exe.forward()
+    e exp (2,)
+    """
+
+    #: Whether it is to see the network as the user wrote it, in place of what passes made of it.
+    as_written = False
+
+    def is_active(self) -> bool:
+        """Whether the next run is to be observed; asked before each."""
+        return True
+
+    def before(self, node: Node, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return what the operator is to be called with: `inputs`, or aliases of them."""
+        return inputs
+
+    def after(self, observation: Observation, node: Node | None) -> None:
+        """Take notice of a call; `node` is None for a piece of several operators."""
+
+
+class _Observed(Stepwise):
+    """Runs code node by node, and tells an observer of each operator."""
+
+    def __init__(self, code: fx.GraphModule, observer: Observer, training: bool) -> None:
+        super().__init__(code)
+        self._observer, self._training = observer, training
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run one step, and tell of it if it is an operator: others pick one of several results."""
+        node: Node | None = self.step.meta.get("node")
+        of: Node | None = self.step.meta.get("gradient_of")
+        if node is not None and node.operator is not None:
+            args = tuple(self._observer.before(node, args))
+            name, operator = node.name, node.operator.name
+        elif of is not None and of.operator is not None:
+            name, operator = f"{of.name}_backward", f"_backward_{of.operator.name}"
+        else:
+            return self.compute(target, args, kwargs)
+        begin = time.perf_counter()
+        result = self.compute(target, args, kwargs)
+        seconds = time.perf_counter() - begin
+        outputs = (result,) if result is None or isinstance(result, Tensor) else tuple(result)
+        told = Observation(name, operator, args, outputs, seconds, self._training)
+        self._observer.after(told, node)
+        return result
+
+
+def run_observed(code: fx.GraphModule, observer: Observer, inputs: Sequence[Any], training: bool) -> Any:
+    """Run code node by node, and tell an observer of each operator."""
+    return _Observed(code, observer, training).run(*inputs)
+
+
+def observed_call(
+    observer: Observer | None,
+    name: str,
+    operator: str,
+    inputs: Sequence[Any],
+    call: Callable[[], T],
+    training: bool,
+) -> T:
+    """Call a piece of several operators, and tell an observer of it, if there is one.
+
+    >>> observed_call(None, "piece", "compiled", [], lambda: 5, training=False)
+    5
+    """
+    if observer is None:
+        return call()
+    begin = time.perf_counter()
+    result = call()
+    seconds = time.perf_counter() - begin
+    outputs = [each for each in pytree.tree_leaves(result) if isinstance(each, Tensor)]
+    observer.after(Observation(name, operator, inputs, outputs, seconds, training), None)
+    return result
