@@ -1,11 +1,10 @@
-"""Arrays whose values are in another order of memory, or not in memory at all: nothing of that shows."""
+"""Arrays whose values are in another order of memory: nothing of that shows."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,8 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.ndarray.deferred import DeferredStorage, memory_of
+from rebind.ndarray.deferred import DeferredStorage
 from rebind.ndarray.order import reorder
-from rebind.ndarray.released import ReleasedStorage, release, values_of
-from rebind.ndarray.same_memory import SameMemory
 from rebind.ndarray.storage import DenseStorage
 
 VALUES = np.arange(2 * 3 * 4 * 5, dtype="float32").reshape(2, 3, 4, 5)
@@ -28,14 +25,7 @@ def reordered() -> Any:
     return array
 
 
-def released() -> Any:
-    array = mx.nd.array(VALUES)
-    half = array.tensor / 2
-    release(array.storage, lambda: half * 2)
-    return array
-
-
-KINDS = [reordered, released]
+KINDS = [reordered]
 of_every_kind = pytest.mark.parametrize("make", KINDS, ids=lambda each: each.__name__)
 
 
@@ -104,45 +94,3 @@ def test_a_new_tensor_is_taken_over(make: Callable[[], Any]) -> None:
     other = mx.nd.zeros(VALUES.shape)
     assert other.storage.exchange(make().storage)
     np.testing.assert_array_equal(other.asnumpy(), VALUES)
-
-
-def test_a_write_does_not_come_back() -> None:
-    array = released()
-    array[:] = 3
-    assert type(array.storage) is DenseStorage
-    assert float(array.asnumpy().min()) == float(array.asnumpy().max()) == 3
-
-
-def test_values_that_are_only_looked_at_do_not_come_back() -> None:
-    array = released()
-    stand_in = memory_of(array.storage)
-    assert stand_in is not None
-    np.testing.assert_array_equal(values_of(stand_in).numpy(), VALUES)
-    assert isinstance(array.storage, ReleasedStorage)
-    assert values_of(plain := torch.ones(2)) is plain
-
-
-def test_values_that_come_back_in_inference_mode_can_be_written() -> None:
-    array = released()
-    with torch.inference_mode():
-        assert not array.tensor.is_inference()
-    array += 1
-    np.testing.assert_array_equal(array.asnumpy(), VALUES + 1)
-
-
-def test_memory_that_is_the_same_may_be_none() -> None:
-    arrays = [released(), mx.nd.ones((2,))]
-    assert SameMemory.of(arrays) is None
-    same = SameMemory.of(arrays, released=True)
-    assert same is not None and same.holds()
-    assert isinstance(arrays[0].storage, ReleasedStorage)
-    arrays[0].asnumpy()
-    assert not same.holds()
-
-
-def test_threads_get_the_same_memory() -> None:
-    for _ in range(20):
-        array = released()
-        with ThreadPoolExecutor(4) as pool:
-            found = [*pool.map(lambda _, array=array: array.storage.tensor, range(8))]
-        assert all(each is array.tensor for each in found)

@@ -27,7 +27,6 @@ from ..graph import Facts, Graph, infer_shapes, infer_storage, infer_types
 from ..graph.control_flow import counted_constants
 from ..ndarray import NDArray, array
 from ..ndarray.base import wrap
-from ..ndarray.deferred import held_tensor
 from ..ndarray.storage import Storage
 from ..ops.storage_types import DENSE
 from ..shapes import Shape
@@ -153,11 +152,10 @@ class BoundArrays:
         """
         return {name: value.storage.dtype for name, value in self.present.items()}
 
-    def tensors(self, channels_last: Collection[int] = (), unread: Collection[int] = ()) -> list[Tensor]:
+    def tensors(self, channels_last: Collection[int] = ()) -> list[Tensor]:
         """Return what a plan runs on: arguments, then auxiliary states.
 
-        The arguments at the positions `channels_last` may have their channels last in memory; of what is `unread`, to
-        which there is no gradient, it is whatever is there.
+        The arguments at the positions `channels_last` may have their channels last in memory.
 
         >>> import rebind as mx
         >>> args = {"x": mx.nd.ones((2,))}
@@ -165,21 +163,10 @@ class BoundArrays:
         [tensor([1., 1.])]
         """
         # By variable, not by name: two of one name come twice.
-        if not (channels_last or unread):
-            tensors = [slot.tensor() for slot in self.order]
-        else:
-            tensors = [
-                slot.held() if i in unread else slot.tensor(i in channels_last)
-                for i, slot in enumerate(self.order)
-            ]
-        states = enumerate(self.aux.values(), len(tensors))
-        return tensors + [
-            held_tensor(state.storage) if i in unread else state.tensor
-            for i, state in states
-            if state is not None
-        ]
+        tensors = [slot.tensor(i in channels_last) for i, slot in enumerate(self.order)]
+        return tensors + [state.tensor for state in self.aux.values() if state is not None]
 
-    def memory(self, unread: Collection[int] = ()) -> list[Tensor]:
+    def memory(self) -> list[Tensor]:
         """Return what `tensors` does, with the arrays' own memory for all of them.
 
         >>> import rebind as mx
@@ -189,11 +176,7 @@ class BoundArrays:
         (True, False)
         """
         found = [*(slot.array for slot in self.order), *self.aux.values()]
-        return [
-            held_tensor(array.storage) if i in unread else array.tensor
-            for i, array in enumerate(found)
-            if array is not None
-        ]
+        return [array.tensor for array in found if array is not None]
 
     def storages(self, positions: Sequence[int]) -> list[Storage]:
         """Return what holds the values of some of `tensors`, by position.

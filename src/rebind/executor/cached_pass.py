@@ -52,7 +52,7 @@ class CachedPass:
     def __init__(self, runner: Runner, program: Program, inputs: BatchInputs, guard: Guard) -> None:
         self.runner, self.program, self.inputs, self.guard = runner, program, inputs, guard
         arrays = runner.arrays
-        self.tensors = arrays.memory(program.plan.unread)
+        self.tensors = arrays.memory()
         # Two variables may be one argument: an array may be there twice.
         loaded = {id(array) for array in inputs.arrays}
         self._loaded = [

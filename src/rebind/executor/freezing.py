@@ -187,8 +187,7 @@ class FrozenCode(CompiledCode):
         def freeze(*parameters: Tensor) -> tuple[_Frozen]:
             return (_Frozen(code, dict(zip(positions, parameters, strict=True)), draws, function),)
 
-        # The call takes none of the parameters from the tensors that it is given.
-        self.preparation = Preparation(freeze, positions, self, alone=tuple(range(len(positions))))
+        self.preparation = Preparation(freeze, positions, self)
 
     def __call__(self, *inputs: Any) -> object:
         """Run it on all tensors and what the preparation gave; return outputs, and no states."""

@@ -6,7 +6,6 @@ again, and each device of a data-parallel group share it. Compilers, exporters a
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +28,6 @@ from .freezing import FrozenCode, parameter_positions
 from .losses import Loss, losses_of
 from .prepared import Preparation, Split, split, what_is_computed
 from .reach import head_gradient_reaches
-from .released_weights import origins, read_alone
 from .rematerialize import Rematerialized
 from .writer import CodeWriter
 
@@ -97,11 +95,6 @@ class Plan:
     channels_last: frozenset[int] = frozenset()
     recomputed: frozenset[Node] = frozenset()
     joint: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
-
-    @functools.cached_property
-    def unread(self) -> Collection[int]:
-        """The positions of arguments that it reads only in its preparation, if at all."""
-        return () if self.preparation is None else self.preparation.unread
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
@@ -293,7 +286,6 @@ def _make_plan(
 
 def _make_preparation(given: Graph, parts: Split, facts: Facts, target: Target) -> Preparation:
     kept = parts.kept
-    alone = read_alone(kept, parts.rest)
     code = CodeWriter(kept, facts, target, [None] * len(kept.outputs), None, draws=False)
     module = fx.GraphModule({}, code.write(kept.variables, (), alone=True))
     positions = {node: i for i, node in enumerate((*given.arguments, *given.auxiliary))}
@@ -301,8 +293,6 @@ def _make_preparation(given: Graph, parts: Split, facts: Facts, target: Target) 
         module,
         tuple(positions[node] for node in kept.variables),
         what_is_computed(kept),
-        alone,
-        origins(kept, alone),
     )
 
 

@@ -6,7 +6,6 @@ graph; their results, which executors keep (`kept.py`), are further inputs of th
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from ..graph import Application, Entry, Facts, Graph, Node, Variable
 from ..graph.passes.substitution import substitute
 from ..ops.nn.inference_layers import PACK_FILTERS, PACK_TRANSPOSED_FILTERS
 from ..ops.quantization.inference_layers import PACK_DENSE_LEVELS, PACK_LEVELS
-from .released_weights import Origin
 
 __all__ = ["Preparation", "Split", "split", "what_is_computed"]
 
@@ -40,22 +38,11 @@ class Preparation:
         Which of a plan's tensors, arguments and then auxiliary states, these parameters are.
     what
         What is computed: equal for preparations whose values may differ only in where they lie in memory.
-    alone
-        Which of the parameters nothing else reads, by their positions here.
-    weights
-        Those of them that follow from what is kept.
     """
 
     code: Callable[..., Sequence[Any]]
     positions: tuple[int, ...]
     what: Hashable
-    alone: tuple[int, ...] = ()
-    weights: tuple[Origin, ...] = ()
-
-    @functools.cached_property
-    def unread(self) -> frozenset[int]:
-        """The positions among a plan's tensors of parameters that nothing else reads."""
-        return frozenset(self.positions[i] for i in self.alone)
 
 
 class Split(NamedTuple):

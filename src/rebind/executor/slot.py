@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..ndarray import NDArray
-from ..ndarray.deferred import held_tensor, memory_of
+from ..ndarray.deferred import memory_of
 from ..ndarray.order import have_one_order, note_order, reorder
 from ..ops.nn.memory_order import FORMATS
 from .arguments import GradReq
@@ -71,17 +71,6 @@ class Slot:
             self.leaf, self.source = current.data.requires_grad_(), current
         assert self.leaf is not None
         return self.leaf
-
-    def held(self) -> Tensor:
-        """Return what a dense array has in memory: values in any order, or what stands for them.
-
-        >>> import rebind as mx
-        >>> x = mx.nd.ones((2,))
-        >>> Slot(x).held() is x.tensor
-        True
-        """
-        assert self.array is not None
-        return held_tensor(self.array.storage)
 
     def _dense_copy(self, current: Tensor) -> Tensor:
         """Return a dense copy, always in the same leaf: backward needs the one that forward ran on."""

@@ -1,7 +1,6 @@
 """Dense storages whose tensor is made when somebody asks for it.
 
-What they have in memory until then is something else: the values in another order (`order.py`), or nothing
-(`released.py`).
+What they have in memory until then are the values in another order (`order.py`).
 """
 
 from __future__ import annotations
@@ -14,16 +13,13 @@ from torch import Tensor
 
 from .storage import DenseStorage, Storage
 
-__all__ = ["DeferredStorage", "held_tensor", "hold", "memory_of"]
+__all__ = ["DeferredStorage", "held_tensor", "memory_of"]
 
 # The attribute itself, where a `DeferredStorage` has a property in front of it.
 _TENSOR = vars(Storage)["tensor"]
 
 #: Returns the tensor of a dense storage as it lies in memory; None for other storages. In C: many ask, at each step.
 memory_of: Callable[[Storage], Tensor | None] = _TENSOR.__get__
-
-#: Has a storage hold a tensor, and be what it is.
-hold: Callable[[Storage, Tensor], None] = _TENSOR.__set__
 
 
 def held_tensor(storage: Storage) -> Tensor:

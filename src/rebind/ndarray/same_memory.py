@@ -10,7 +10,6 @@ from torch import Tensor
 
 from .base import ArrayBase
 from .deferred import held_tensor, memory_of
-from .released import ReleasedStorage
 from .storage import DenseStorage
 
 __all__ = ["SameMemory", "are_dense"]
@@ -45,10 +44,8 @@ class SameMemory:
         self._arrays, self.tensors = arrays, tensors
 
     @classmethod
-    def of(cls: type[M], arrays: Iterable[ArrayBase], released: bool = False) -> M | None:
+    def of(cls: type[M], arrays: Iterable[ArrayBase]) -> M | None:
         """Return it for arrays; None where one is not dense in the order of its axes, or was recorded.
-
-        With `released`, values may have been given up: their tensors are what stands for them.
 
         >>> import rebind as mx
         >>> from rebind.ndarray.order import reorder
@@ -57,8 +54,7 @@ class SameMemory:
         (False, True, True)
         """
         found = tuple(arrays)
-        kinds = {*map(type, map(_storage_of, found))}
-        if not kinds <= ({DenseStorage, ReleasedStorage} if released else {DenseStorage}):
+        if not are_dense(found):
             return None
         tensors = [held_tensor(each.storage) for each in found]
         return None if any(each.requires_grad for each in tensors) else cls(found, tensors)

@@ -108,7 +108,7 @@ class Program(ABC):
 
     def inputs(self, arrays: BoundArrays) -> list[Tensor] | None:
         """Return the tensors that it runs on; None where it cannot run on what the arrays are at this moment."""
-        return arrays.tensors(self.plan.channels_last, self.plan.unread)
+        return arrays.tensors(self.plan.channels_last)
 
     @abstractmethod
     def run(

@@ -52,11 +52,7 @@ class InferenceProgram(Program):
         if prepared is None:
             return None
         # Not the leaves of gradients, which are aliases of the arrays: a trace would take them for constants.
-        tensors = (
-            arrays.memory(self.plan.unread)
-            if is_tracing()
-            else arrays.tensors(self.plan.channels_last, self.plan.unread)
-        )
+        tensors = arrays.memory() if is_tracing() else arrays.tensors(self.plan.channels_last)
         return [*tensors, *prepared]
 
     def prepared(self, arrays: BoundArrays) -> Sequence[Tensor] | None:
@@ -64,7 +60,7 @@ class InferenceProgram(Program):
         preparation = self.plan.preparation
         if preparation is None:
             return ()
-        return self._prepared.values(preparation, arrays.storages(preparation.positions), not arrays.wanted)
+        return self._prepared.values(preparation, arrays.storages(preparation.positions))
 
     def run(
         self, inputs: Sequence[Tensor], source: Source | None, observer: Observer | None = None

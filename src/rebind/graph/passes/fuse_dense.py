@@ -19,9 +19,8 @@ _LEAST_UNITS = 64
 def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Make a dense layer and the activation after it one call; on the CPU, in executors that only infer.
 
-    Others would have weights in memory twice, and those that train between runs would pack them each time. A weight
-    that something else reads is left as it is, too. With packed weights the relu of what is not a number is 0, as in
-    MXNet.
+    Those that train between runs would pack the weights each time. A weight that something else reads is left as it
+    is, too. With packed weights the relu of what is not a number is 0, as in MXNet.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_shapes, infer_types

@@ -6,7 +6,6 @@ depend on parameters alone, and their results are kept from run to run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -32,8 +31,6 @@ __all__ = [
     "TINY_CONVOLUTION",
     "can_fuse",
     "lie_alike",
-    "unfolding",
-    "unpacked",
 ]
 
 Ints: TypeAlias = tuple[int, ...]
@@ -199,37 +196,6 @@ FOLD_NORM_BEFORE = Operator(
 )
 
 
-def unfolding(
-    op: Operator, p: Params, gamma: Tensor, moving_var: Tensor
-) -> Callable[[Tensor], Tensor] | None:
-    """Return the function that makes of folded weights what they were, but for rounding.
-
-    None where a channel was multiplied by less than 2**-26 or more than 2**26: of that too little may be left.
-
-    Parameters
-    ----------
-    op, p
-        `FOLD_BATCH_NORM` or `FOLD_NORM_BEFORE`, and its parameters.
-    gamma, moving_var
-        What it was given; they may change afterwards.
-
-    Examples
-    --------
-    >>> weight, one, three = torch.ones(1, 2), torch.ones(1), torch.full((1,), 3.0)
-    >>> p = FOLD_BATCH_NORM.parse({"eps": 0.0, "fix_gamma": False, "no_bias": True})
-    >>> folded, _ = FOLD_BATCH_NORM.kernels.function(weight, three, one, one, one, **p)
-    >>> unfolding(FOLD_BATCH_NORM, p, three, one)(folded)
-    tensor([[1., 1.]])
-    """
-    inverse = _scale_of(gamma, moving_var, p.eps, p.fix_gamma).reciprocal_().to(dtype=gamma.dtype)
-    sizes = inverse.abs()
-    if not bool(((sizes >= 2.0**-26) & (sizes <= 2.0**26)).all()):
-        return None
-    if op is FOLD_BATCH_NORM:
-        return lambda folded: _filters_times(inverse, folded, p.transposed_groups)
-    return lambda folded: _channels_times(inverse, folded, p.num_group)
-
-
 def _pack_filters(
     weight: Tensor, *, stride: Ints, pad: Ints, dilate: Ints, num_group: int, data_shape: Ints
 ) -> Tensor:
@@ -276,23 +242,6 @@ PACK_TRANSPOSED_FILTERS = Operator(
     read_signature(_pack_transposed_filters),
     Kernels(_pack_transposed_filters, kept=True),
 )
-
-
-def unpacked(weight: Tensor, transposed_groups: int = 0) -> Tensor:
-    """Filters that were packed, as they were, in memory of their own; those of a deconvolution in so many groups.
-
-    >>> unpacked(torch.ones(1, 2)), unpacked(torch.ones(1, 2).to_mkldnn())
-    (tensor([[1., 1.]]), tensor([[1., 1.]]))
-    """
-    if weight.layout is torch.strided:  # left as it was
-        return weight.clone()
-    found = weight.to_dense()
-    if not transposed_groups:
-        return found
-    # Packed, channels and filters of each group are exchanged.
-    filters, channels, *kernel = found.shape
-    apart = found.view(transposed_groups, filters // transposed_groups, channels, *kernel)
-    return apart.transpose(1, 2).reshape(-1, filters // transposed_groups, *kernel)
 
 
 def _fused_convolution(
