@@ -13,7 +13,6 @@ import rebind as mx
 from rebind.errors import StateError
 from rebind.executor import staying
 from rebind.executor.effort import bytes_of_results
-from rebind.ndarray.order import memory_of
 
 S = mx.sym
 
@@ -73,7 +72,7 @@ def least(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 def places(exe: Any) -> dict[str, int]:
     grads = {name: grad for name, grad in exe.grad_dict.items() if grad is not None}
-    return {name: memory_of(grad.storage).data_ptr() for name, grad in grads.items()}
+    return {name: grad.storage.memory.data_ptr() for name, grad in grads.items()}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +136,7 @@ def test_those_of_filters_lie_as_the_filters(monkeypatch: pytest.MonkeyPatch) ->
         exe.backward()
         assert places(exe) == before
         for arrays in (exe.arg_dict, exe.grad_dict):
-            memory = memory_of(arrays["conv_weight"].storage)
+            memory = arrays["conv_weight"].storage.memory
             assert memory.is_contiguous(memory_format=torch.channels_last)
         # Looking puts them in order, in other memory; the next step but one finds the memory again.
         np.testing.assert_array_equal(gradients(exe)["conv_weight"], expected["conv_weight"])

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.ndarray.order import ReorderedStorage, memory_of
+from rebind.ndarray.storage import DenseStorage
 
 SHAPE = (2, 3, 8, 8)
 
@@ -86,14 +86,14 @@ def test_training_is_the_same(optimizer: str, clip: float | None, monkeypatch: p
         of = module(optimizer, **settings)
         for _ in range(3):
             step(of)
-        kinds = {type(each.storage) for each in filters(of).values()}
-        assert (ReorderedStorage in kinds) == (not plain)
+        layouts = {each.storage.layout for each in filters(of).values()}
+        assert (torch.channels_last in layouts) == (not plain)
         return values(of)
 
     plain = optimizer in ("sgld", "lars", "lamb")
     found = trained()
     plain = True
-    monkeypatch.setattr("rebind.executor.slot.reorder", lambda storage: False)
+    monkeypatch.setattr(DenseStorage, "put_channels_last", lambda storage: False)
     compare(found, trained())
 
 
@@ -101,15 +101,12 @@ def test_nothing_is_put_in_order_in_a_step(monkeypatch: pytest.MonkeyPatch) -> N
     of = module(momentum=0.9)
     step(of)  # makes the states, like the weights
     step(of)
-    memory = {name: memory_of(array.storage) for name, array in filters(of).items()}
-    setter = ReorderedStorage.tensor.fset
-    monkeypatch.setattr(
-        ReorderedStorage, "tensor", property(lambda storage: pytest.fail("put in order"), setter)
-    )
+    memory = {name: array.storage.memory for name, array in filters(of).items()}
+    monkeypatch.setattr(DenseStorage, "materialize", lambda storage: pytest.fail("put in order"))
     for _ in range(2):
         step(of)
     for name, array in filters(of).items():
-        assert memory_of(array.storage) is memory[name]
+        assert array.storage.memory is memory[name]
         assert memory[name].is_contiguous(memory_format=torch.channels_last)
 
 

@@ -56,7 +56,7 @@ class ArraySpec(NamedTuple):
         (True, False)
         """
         # Exactly: a subclass may hold its values in another way.
-        same_kind = array.storage.kind is self.kind
+        same_kind = type(array.storage) is self.kind
         return same_kind and array.shape == self.shape and array.storage.dtype is self.dtype
 
     def found_in(self, array: NDArray | None) -> bool:
@@ -68,7 +68,7 @@ class ArraySpec(NamedTuple):
         """
         return (
             array is not None
-            and array.storage.kind is self.kind
+            and type(array.storage) is self.kind
             and array.storage.dtype is self.dtype
             and array.device == self.device
             and array.size >= size(self.shape)

@@ -9,6 +9,7 @@ from ..checks import warn_user
 from ..errors import ArgumentError, ParameterError, near_names, shown
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
+from ..ndarray.storage import DenseStorage
 from ..shapes import Shape, size
 
 __all__ = [
@@ -76,7 +77,7 @@ def in_shape(old: NDArray, shape: Shape) -> NDArray:
     if old.shape == shape:
         return old
     wanted = size(shape)
-    if wanted <= old.size and old.storage.tensor is not None:
+    if wanted <= old.size and isinstance(old.storage, DenseStorage):
         return old.alias(old.tensor.reshape(-1)[:wanted].reshape(shape))
     return wrap(old.storage.zeros_like(shape), old.device)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ..mode import mode
 from ..ndarray import NDArray
+from ..ndarray.storage import DenseStorage
 from ..threads import threads_for_copies
 
 __all__ = ["BatchInputs"]
@@ -82,15 +83,14 @@ class BatchInputs:
         """Lend or copy the arrays of a batch; labels that it lacks stay as they are."""
         with threads_for_copies(self._copied):
             for i, (array, given) in enumerate(zip(self.arrays, batch, strict=False)):
-                source, target = given.storage.tensor, array.storage.tensor
-                assert source is not None
+                source, storage = given.tensor, array.storage
                 # To a GPU, from a record, into other storage: as any array is written.
-                if target is None or not target.is_cpu or source.requires_grad:
+                if not isinstance(storage, DenseStorage) or not storage.tensor.is_cpu or source.requires_grad:
                     array.write(source)
                     continue
-                if self._lends[i] and _can_be_lent(source, target, given, array):
+                if self._lends[i] and _can_be_lent(source, storage.tensor, given, array):
                     try:
-                        array.storage.tensor = torch._lazy_clone(source)
+                        storage.tensor = torch._lazy_clone(source)
                         continue
                     except RuntimeError:  # the memory is not PyTorch's, as that of an iterator's only batch
                         self._lends[i] = False

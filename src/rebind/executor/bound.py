@@ -27,7 +27,7 @@ from ..graph import Facts, Graph, infer_shapes, infer_storage, infer_types
 from ..graph.control_flow import counted_constants
 from ..ndarray import NDArray, array
 from ..ndarray.base import wrap
-from ..ndarray.storage import Storage
+from ..ndarray.storage import DenseStorage, Storage
 from ..ops.storage_types import DENSE
 from ..shapes import Shape
 from .arguments import GradReq
@@ -204,12 +204,11 @@ class BoundArrays:
                 continue
             array = self.order[position].array
             assert array is not None
-            tensor = array.storage.tensor
-            if tensor is None:
-                array.write_unrecorded(torch.full_like(array.tensor, number))
-            else:
+            if isinstance(array.storage, DenseStorage):
                 # In place: the leaf that autograd knows is on this memory.
-                tensor.detach().fill_(number)
+                array.tensor.detach().fill_(number)
+            else:
+                array.write_unrecorded(torch.full_like(array.tensor, number))
 
     # Taking in arrays and values.
 

@@ -117,7 +117,7 @@ class CachedPass:
     def _load(self, batch: Sequence[NDArray]) -> None:
         self.inputs.load(batch)
         for i, array in self._loaded:
-            self.tensors[i] = array.storage.tensor  # type: ignore[assignment]  # it is dense
+            self.tensors[i] = array.tensor
 
     def _put(self, gradients: Sequence[Tensor | None]) -> None:
         """Put gradients into their arrays."""

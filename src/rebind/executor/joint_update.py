@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ..draws import Source
 from ..grad_mode import grad_mode
+from ..ndarray.storage import DenseStorage
 from .backward import Backward
 from .bound import BoundArrays
 from .compiling import CompiledCode, reason_of, with_own_code
@@ -276,10 +277,10 @@ def _are_updated(arrays: BoundArrays, names: Sequence[str]) -> bool:
     (True, False)
     """
     found = [name for name, slot in arrays.slots.items() if slot.grad is not None]
-    memory = [slot.array.storage.tensor for slot in arrays.wanted if slot.array is not None]
+    storages = [slot.array.storage for slot in arrays.wanted if slot.array is not None]
+    memory = {id(each.memory) for each in storages if isinstance(each, DenseStorage)}
     return (
         found == list(names)
         and all(slot.request == "write" for slot in arrays.wanted)
-        and all(tensor is not None for tensor in memory)
-        and len(set(map(id, memory))) == len(found)
+        and len(memory) == len(found)
     )

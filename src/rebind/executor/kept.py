@@ -15,14 +15,13 @@ from torch import Tensor, fx
 
 from .._process import give_back_freed_memory
 from ..grad_mode import grad_mode
-from ..ndarray.deferred import memory_of
-from ..ndarray.storage import Storage
+from ..ndarray.storage import DenseStorage, Storage
 from ..ops.nn.inference_layers import lie_alike
 from .prepared import Preparation
 
 __all__ = ["Kept"]
 
-_is_shared, _version_of = attrgetter("shared"), attrgetter("_version")
+_is_shared, _memory_of, _version_of = map(attrgetter, ("shared", "memory", "_version"))
 
 #: What executors keep now, by what was computed and from which tensors; of several shapes the newest.
 _of_all: weakref.WeakValueDictionary[Hashable, _Values] = weakref.WeakValueDictionary()
@@ -40,7 +39,8 @@ class _Values:
         """Return whether the parameters are what they were, and nobody can write them unseen."""
         # In C, for every parameter in every run.
         return (
-            all(map(is_, map(memory_of, storages), self._sources))
+            {*map(type, storages)} == {DenseStorage}
+            and all(map(is_, map(_memory_of, storages), self._sources))
             and [*map(_version_of, self._sources)] == self._versions
             and not any(map(_is_shared, storages))
         )
@@ -137,8 +137,8 @@ class Kept:
             found = None
         if found is not None and found.hold(storages):
             return found
-        held = [memory_of(storage) for storage in storages if not storage.shared]
-        sources = [tensor for tensor in held if tensor is not None]
+        dense = [each for each in storages if isinstance(each, DenseStorage) and not each.shared]
+        sources = [each.memory for each in dense]
         if len(sources) < len(storages) or any(tensor.is_inference() for tensor in sources):
             return None
         found = self._values = None  # its memory first

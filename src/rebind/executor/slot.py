@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from ..ndarray import NDArray
-from ..ndarray.deferred import memory_of
-from ..ndarray.order import have_one_order, note_order, reorder
+from ..ndarray.order import have_one_order
+from ..ndarray.storage import DenseStorage
 from ..ops.nn.memory_order import FORMATS
 from .arguments import GradReq
 
@@ -57,13 +57,10 @@ class Slot:
         """
         assert self.array is not None
         storage = self.array.storage
-        current: Tensor | None
-        if channels_last and self.reorders and self.array.marking is None and reorder(storage):
-            current = memory_of(storage)
-        else:
-            current = storage.tensor
-        if current is None:
+        if not isinstance(storage, DenseStorage):
             return self._dense_copy(self.array.tensor)
+        reorders = channels_last and self.reorders and self.array.marking is None
+        current = storage.memory if reorders and storage.put_channels_last() else storage.tensor
         if self.grad is None:
             return current
         if current is not self.source:
@@ -94,11 +91,11 @@ class Slot:
         """
         assert self.grad is not None
         storage = self.grad.storage
+        if not isinstance(storage, DenseStorage):
+            return self.grad.tensor if self.request == "add" else None
         if self.request == "add":
-            return self.grad.tensor if storage.tensor is None else self.grad.writable_tensor()
-        old = memory_of(storage) if self.reorders else storage.tensor
-        if old is None:
-            return None
+            return self.grad.writable_tensor()
+        old = storage.memory
         if may_stay and self.stays and self._can_add_to(old):
             return old.zero_()
         if not storage.shared:
@@ -122,23 +119,21 @@ class Slot:
         """
         assert self.grad is not None
         storage = self.grad.storage
+        old = storage.memory if isinstance(storage, DenseStorage) else None
         if self.request == "add":
             # Autograd may have added in place: then it is there.
-            if found is not None and found is not storage.tensor:
+            if found is not None and found is not old:
                 self.grad.write(found)
-            return
-        old = memory_of(storage) if self.reorders else storage.tensor
-        if found is None:
+        elif found is None:
             self.grad.exchange(storage.zeros_like())
         elif found is old:  # it stays
             return
-        elif old is None or storage.shared:
+        elif storage.shared or not isinstance(storage, DenseStorage):
             self.grad.exchange(found)
+        elif self.reorders:  # in memory it is as the tensor that the network ran on
+            storage.adopt(found.to(dtype=storage.dtype))
         else:  # as `exchange`, for every argument in every step
-            storage.tensor = found if found.dtype is old.dtype else found.to(dtype=old.dtype)
-        if self.reorders:
-            # It lies in memory as the tensor that the network ran on.
-            note_order(storage)
+            storage.tensor = found if found.dtype is storage.dtype else found.to(dtype=storage.dtype)
 
     def add_gradient(self, found: Tensor | None) -> None:
         """Add a gradient that was computed with the outputs to what is there.

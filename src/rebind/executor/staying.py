@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor
 
 from ..ndarray import NDArray
-from ..ndarray.deferred import memory_of
+from ..ndarray.storage import DenseStorage
 from .slot import Slot
 
 __all__ = ["apart_from", "are_large", "staying_gradients"]
@@ -43,10 +43,10 @@ def staying_gradients(wanted: Sequence[Slot], arrays: Iterable[NDArray], results
     >>> [len(staying_gradients(slots[:n], [], results)) for n, results in ((2, 1e9), (1, 1e9), (2, 1e3))]
     [2, 0, 0]
     """
-    grads = [(slot, memory_of(slot.grad.storage)) for slot in wanted if slot.grad is not None]
+    grads = [(slot, _memory_of(slot.grad)) for slot in wanted if slot.grad is not None]
     if not _LARGE <= _bytes_of(wanted) <= results:
         return set()
-    used = [*(memory_of(array.storage) for array in arrays), *(memory for _, memory in grads)]
+    used = [*(_memory_of(array) for array in arrays), *(memory for _, memory in grads)]
     uses = Counter(_place(memory) for memory in used if memory is not None)
     return {
         id(slot)
@@ -66,8 +66,12 @@ def are_large(wanted: Iterable[Slot]) -> bool:
 
 
 def _bytes_of(wanted: Iterable[Slot]) -> int:
-    memory = (memory_of(slot.grad.storage) for slot in wanted if slot.grad is not None)
+    memory = (_memory_of(slot.grad) for slot in wanted if slot.grad is not None)
     return sum(each.nbytes for each in memory if each is not None)
+
+
+def _memory_of(array: NDArray) -> Tensor | None:
+    return array.storage.memory if isinstance(array.storage, DenseStorage) else None
 
 
 def _place(tensor: Tensor) -> int:
@@ -92,6 +96,6 @@ def apart_from(head_grads: Sequence[Tensor | None], slots: Sequence[Slot]) -> li
     >>> head_grad
     tensor([1., 1.])
     """
-    memory = [memory_of(slot.grad.storage) for slot in slots if slot.stays and slot.grad is not None]
+    memory = [_memory_of(slot.grad) for slot in slots if slot.stays and slot.grad is not None]
     places = {_place(each) for each in memory if each is not None}
     return [each.clone() if each is not None and _place(each) in places else each for each in head_grads]

@@ -15,6 +15,7 @@ from ..initializer import Uniform
 from ..kvstore import choose_store
 from ..logs import resolve
 from ..ndarray import NDArray
+from ..ndarray.storage import DenseStorage
 from ..optimizer import Optimizer
 from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
@@ -326,11 +327,11 @@ class Module(WholeSteps):
         group = self._need_group("clear_gradients()")
         found = [*(group.grad_arrays or ()), *(group.input_grad_arrays or ())]
         gradients = [grad for grads in found for grad in grads if grad is not None]
-        dense = [tensor.detach() for grad in gradients if (tensor := grad.storage.tensor) is not None]
+        dense = [grad.tensor.detach() for grad in gradients if isinstance(grad.storage, DenseStorage)]
         if dense:
             torch._foreach_zero_(dense)  # one call for all: this is done for every update
         for grad in gradients:
-            if grad.storage.tensor is None:
+            if not isinstance(grad.storage, DenseStorage):
                 grad.write_unrecorded(grad.storage.zeros_like())
 
     # Files.

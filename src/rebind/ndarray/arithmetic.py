@@ -17,6 +17,7 @@ from .callers import invoke_by_name
 from .forms import Form
 from .invoke import invoke
 from .reading import array_like
+from .storage import DenseStorage
 
 __all__ = ["BINARY", "Arithmetic", "BinaryOperators", "Operand", "combine"]
 
@@ -64,9 +65,8 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     if number.__class__ is float or (number.__class__ is int and -_EXACT < number < _EXACT):
         value = float(number)
         scalar: float | torch.Tensor | None = value
-        tensor = array_.storage.tensor
-        if tensor is not None and op in _TAKE_ARRAYS:
-            key = value or str(value), tensor.dtype  # zeros have signs
+        if op in _TAKE_ARRAYS and isinstance(array_.storage, DenseStorage):
+            key = value or str(value), array_.storage.dtype  # zeros have signs
             scalar = _numbers.get(key)
             if scalar is None:
                 scalar = _note_number(*key)
@@ -165,8 +165,10 @@ _SUM = find("elemwise_add")
 
 def _can_take(array: ArrayBase, other: ArrayBase) -> bool:
     """Whether a sum with another array may be written over an array while it is computed."""
-    one, two = array.storage.tensor, other.storage.tensor
-    if one is None or two is None or one.dtype is not two.dtype or one.shape != two.shape:
+    one, two = array.storage, other.storage
+    if not (isinstance(one, DenseStorage) and isinstance(two, DenseStorage)):
+        return False
+    if one.dtype is not two.dtype or one.shape != two.shape:
         return False
     # Memory that others see may be that of the other array, in part.
     return array is other or not array.storage.shared

@@ -18,7 +18,7 @@ from ..grad_mode import is_grad_enabled, set_grad_enabled
 from ..mode import mode
 from .history import Source, opaque_step
 from .sending import send
-from .storage import DenseStorage, Storage
+from .storage import CONTIGUOUS, DenseStorage, Storage
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -120,8 +120,7 @@ class ArrayBase:
         >>> mx.nd.ones((2,)).tensor
         tensor([1., 1.])
         """
-        tensor = self.storage.tensor
-        return self.storage.to_dense() if tensor is None else tensor
+        return self.storage.to_dense()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -202,8 +201,9 @@ class ArrayBase:
             return self.tensor
         # The leaf of an array that is not dense, or of whole numbers, has memory of its own. As in MXNet, what is there
         # now counts.
-        tensor = self.storage.tensor
-        if tensor is None or (tensor.dtype is not leaf.dtype and self.marking is not None):
+        storage = self.storage
+        of_another_type = storage.dtype is not leaf.dtype and self.marking is not None
+        if of_another_type or not isinstance(storage, DenseStorage):
             leaf.data.copy_(self.tensor)
         return leaf
 
@@ -219,8 +219,8 @@ class ArrayBase:
         >>> y.is_recorded, y.detach().is_recorded
         (True, False)
         """
-        tensor = self.storage.tensor
-        return self.leaf is not None or (tensor is not None and tensor.requires_grad)
+        storage = self.storage
+        return self.leaf is not None or (isinstance(storage, DenseStorage) and storage.memory.requires_grad)
 
     def source(self) -> Tensor:
         """Return the tensor to compute from: while recording `recorded_tensor`, else the plain content.
@@ -257,14 +257,14 @@ class ArrayBase:
         written: tuple[ArrayBase, ...] = ()
         if isinstance(value, ArrayBase):
             # From storage to storage: a kind may do better than by way of a dense copy.
-            if value.storage.tensor is None and not mode.recording:
+            if not (isinstance(value.storage, DenseStorage) or mode.recording):
                 # The content changes, so that what computed it before is no longer its history.
                 self._leave_record()
                 self.storage.write(value.storage)
                 return
             written = (value,)
             value = value.source()
-        if self.storage.tensor is None:
+        if not isinstance(self.storage, DenseStorage):
             self._write_non_dense(value)
             return
         recorded = mode.recording and value.requires_grad
@@ -348,8 +348,7 @@ class ArrayBase:
         """
         storage = self.storage
         if isinstance(value, Tensor):
-            tensor = storage.tensor
-            if tensor is not None and not storage.shared and value.dtype is tensor.dtype:
+            if isinstance(storage, DenseStorage) and not storage.shared and value.dtype is storage.dtype:
                 # Nothing else sees the old memory, so that taking the new tensor costs nothing.
                 storage.tensor = value
             else:
@@ -380,7 +379,7 @@ class ArrayBase:
         [[1.0, 1.0], [0.0, 0.0]]
         """
         made: Self = wrap_tensor(tensor, self.device)
-        if self.storage.tensor is not None:
+        if isinstance(self.storage, DenseStorage):
             self.storage.shared = made.storage.shared = True
         return made
 
@@ -400,7 +399,7 @@ class ArrayBase:
         >>> x.asnumpy().tolist()
         [7.0, 7.0]
         """
-        if self.storage.tensor is None:
+        if not isinstance(self.storage, DenseStorage):
             raise ArgumentError(
                 f"NDArray: an array of storage type {self.stype!r} has no dense memory to write into; use write()"
             )
@@ -419,12 +418,12 @@ class ArrayBase:
             return tensor.detach()
         if tensor.requires_grad:
             # The content was recorded; what is written now is a constant in the same memory.
-            self.storage.tensor = tensor = tensor.detach()
+            self.storage.tensor = tensor = tensor.detach()  # type: ignore[attr-defined]
         return tensor
 
     def set_recorded(self, target: Tensor, *values: ArrayBase) -> None:
         """Make `target`, which recorded `values` were written into, the content."""
-        self.storage.tensor = target
+        self.storage.tensor = target  # type: ignore[attr-defined]  # it is dense
         self.note_written(*values)
         self.history = self.history or opaque_step("writing into an array", ())
 
@@ -462,7 +461,7 @@ def wrap_tensor(tensor: Tensor, device: Device) -> Array:  # type: ignore[type-v
     cpu(1)
     """
     storage = _new(DenseStorage)
-    storage.tensor = tensor
+    storage.memory, storage.layout = tensor, CONTIGUOUS
     storage.shared = False
     made: Array = _new(Storage.array_class)  # type: ignore[assignment]
     made.storage = storage

@@ -20,7 +20,7 @@ from ..ops.storage_types import infer_storage_types, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
 from .base import ArrayBase
-from .storage import Storage
+from .storage import DenseStorage, Storage
 from .whole_numbers import Results, compute_exactly
 
 __all__ = [
@@ -57,9 +57,10 @@ def compute(
         if array is None:
             tensors.append(None)
             continue
-        tensor = array.storage.tensor
-        if tensor is None:  # the one check for other storages on this path
+        storage = array.storage
+        if not isinstance(storage, DenseStorage):  # the one check for other storages on this path
             return _compute_non_dense(op, arrays, p, device, recording, kernel_over)
+        tensor = storage.tensor
         if recording and array.leaf is not None:
             # torch records operations on the leaf; the content itself is a constant to it.
             if array.leaf.dtype is not tensor.dtype:  # whole numbers, recorded in floating point
@@ -221,7 +222,7 @@ class _DenseCopy(ArrayBase):
 
 
 def _dense(array: ArrayBase) -> ArrayBase:
-    return array if array.storage.tensor is not None else _DenseCopy(array)
+    return array if isinstance(array.storage, DenseStorage) else _DenseCopy(array)
 
 
 def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | None]) -> list[Tensor | None]:

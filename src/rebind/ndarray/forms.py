@@ -22,6 +22,7 @@ from ..params import Params
 from . import history
 from .base import ArrayBase, wrap_tensor
 from .compute import device_of, take_states, unaliased, unaliased_single, with_modes
+from .storage import DenseStorage
 from .written_calls import Call, Pattern, Placed, never_plain, write_call
 
 __all__ = ["Form"]
@@ -180,7 +181,7 @@ class Form:
             write = self._over[which]
             if write is not None and (written := write(*arrays)) is not None:
                 return written
-        if mode.recording or out.storage.tensor is None:
+        if mode.recording or not isinstance(out.storage, DenseStorage):
             return None
         result = self.run(*arrays)
         if not isinstance(result, ArrayBase) or result.storage.shape != out.storage.shape:

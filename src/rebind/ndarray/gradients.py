@@ -96,7 +96,7 @@ class Gradients(ArrayBase):
         if grad_req not in ("write", "add", "null"):
             raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
         tensor = self.tensor.detach()
-        if self.storage.tensor is not None:
+        if isinstance(self.storage, DenseStorage):
             self.storage.tensor = tensor
         # Gradients of what was recorded before stop here: the array is a leaf from now on.
         self.marking = None if grad is None else Marking(grad)
@@ -156,7 +156,7 @@ def _deliver(leaf: Tensor, marking: Marking) -> None:
             found = found.detach().to(dtype=grad.storage.dtype)
         if marking.adds:
             grad.accumulate(found)
-        elif found.requires_grad and grad.storage.tensor is not None:
+        elif found.requires_grad and isinstance(grad.storage, DenseStorage):
             grad.storage.tensor = found  # with its own record: it can be differentiated again
         else:
             grad.exchange(found.detach() if found.requires_grad else found)

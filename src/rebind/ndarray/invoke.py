@@ -89,7 +89,7 @@ def _invoke_into(
 def _take_writes(targets: Sequence[ArrayBase]) -> bool:
     """Make arrays ready for a kernel that writes into their memory; return False when one of them is not dense."""
     for target in targets:
-        if target.storage.tensor is None:
+        if not isinstance(target.storage, DenseStorage):
             return False
         target.begin_write(recorded=False)
     return True

@@ -27,7 +27,7 @@ from .numpy_like import NumPyLike
 from .old_methods import OldMethods
 from .reading import copied
 from .sending import sent
-from .storage import Storage, convert, storage_kind
+from .storage import DenseStorage, Storage, convert, storage_kind
 
 __all__ = ["BINARY", "BinaryOperators", "NDArray", "array", "call", "combine", "invoke"]
 
@@ -85,9 +85,9 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
         >>> x.grad.item()
         3.0
         """
-        if self.storage.tensor is None:
+        if not isinstance(self.storage, DenseStorage):
             return wrap(self.storage, self.device)
-        return self.alias(self.storage.tensor.detach())
+        return self.alias(self.tensor.detach())
 
     def copy(self) -> NDArray:
         """Return a copy on the same device.
@@ -98,8 +98,9 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
         >>> x.asnumpy().tolist()
         [1.0, 1.0]
         """
-        tensor = self.storage.tensor
-        if tensor is not None and not mode.recording and not tensor.requires_grad:
+        storage = self.storage
+        if isinstance(storage, DenseStorage) and not mode.recording and not storage.memory.requires_grad:
+            tensor = storage.memory
             in_order = tensor.contiguous()
             return wrap_tensor(tensor.clone() if in_order is tensor else in_order, self.device)
         if self._is_for_storage():
@@ -117,7 +118,7 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
 
     def _is_for_storage(self) -> bool:
         """Whether its storage copies and converts it, not an operator: it is not dense, and no gradient has to pass."""
-        return self.storage.tensor is None and not (mode.recording and self.is_recorded)
+        return not isinstance(self.storage, DenseStorage) and not (mode.recording and self.is_recorded)
 
     def copyto(self, other: NDArray | Device | str) -> NDArray:
         """Copy into `other`, converting to its type and storage, or onto a device; return the array written.
@@ -202,7 +203,7 @@ class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradien
         self.leaf = self.history = self.marking = None
 
     def __reduce__(self) -> tuple[Callable[..., NDArray], tuple[object, ...]]:
-        if self.storage.tensor is not None:
+        if isinstance(self.storage, DenseStorage):
             # As NumPy arrays, so that a pickle does not depend on the version of torch.
             return _unpickle, (self.asnumpy(), dtypes.name(self.storage.dtype), self.device)
         members = [NDArray(tensor) for tensor in self.storage.tensors.values()]

@@ -9,20 +9,19 @@ from typing import TypeVar
 from torch import Tensor
 
 from .base import ArrayBase
-from .deferred import held_tensor, memory_of
-from .storage import DenseStorage
+from .storage import CONTIGUOUS, DenseStorage
 
 __all__ = ["SameMemory", "are_dense"]
 
 M = TypeVar("M", bound="SameMemory")
 
-_storage_of = operator.attrgetter("storage")
+_memory_of = operator.attrgetter("storage.memory")
 
 
 class SameMemory:
     """Dense arrays with the tensors that they had when it was made.
 
-    What is done in every step with the same arrays need not find out anew what these tensors are like, as long as they
+    What is done in every step with the same arrays need not find out again what these tensors are like, as long as they
     are the same ones. Made by `of`.
 
     Examples
@@ -48,30 +47,29 @@ class SameMemory:
         """Return it for arrays; None where one is not dense in the order of its axes, or was recorded.
 
         >>> import rebind as mx
-        >>> from rebind.ndarray.order import reorder
         >>> x = mx.nd.zeros((2, 3, 4, 4))
-        >>> SameMemory.of([x]) is None, reorder(x.storage), SameMemory.of([x]) is None
+        >>> SameMemory.of([x]) is None, x.storage.put_channels_last(), SameMemory.of([x]) is None
         (False, True, True)
         """
         found = tuple(arrays)
         if not are_dense(found):
             return None
-        tensors = [held_tensor(each.storage) for each in found]
+        tensors = [*map(_memory_of, found)]
         return None if any(each.requires_grad for each in tensors) else cls(found, tensors)
 
     def holds(self) -> bool:
         """Return whether all arrays still have the tensors."""
-        # In C, for every array in every step.
-        return all(map(operator.is_, map(memory_of, map(_storage_of, self._arrays)), self.tensors))
+        # In C, for every array in every step. An array that was dense remains so.
+        return all(map(operator.is_, map(_memory_of, self._arrays), self.tensors))
 
 
 def are_dense(arrays: Iterable[ArrayBase]) -> bool:
     """Return whether all arrays are dense, in the order of their axes.
 
     >>> import rebind as mx
-    >>> from rebind.ndarray.order import reorder
     >>> x = mx.nd.zeros((2, 3, 4, 4))
-    >>> are_dense([x]), reorder(x.storage), are_dense([x])
+    >>> are_dense([x]), x.storage.put_channels_last(), are_dense([x])
     (True, True, False)
     """
-    return {*map(type, map(_storage_of, arrays))} <= {DenseStorage}
+    storages = [array.storage for array in arrays]
+    return all([isinstance(each, DenseStorage) and each.layout is CONTIGUOUS for each in storages])

@@ -25,6 +25,7 @@ from .indexing import Bounds, Key, TorchKey
 from .invoke import call
 from .reading import read_numbers
 from .sending import sent
+from .storage import DenseStorage
 from .whole_numbers import wrap_recorded
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Selections(ArrayBase):
                 )
             return result
         # What was selected from an array that is not dense is of a dense copy, and so shares nothing.
-        shares = selected.is_contiguous() and selected._is_view() and self.storage.tensor is not None
+        shares = selected.is_contiguous() and selected._is_view() and isinstance(self.storage, DenseStorage)
         if shares and not mode.recording:
             return self.alias(selected)
         result = self._new(selected.clone(memory_format=torch.contiguous_format))
@@ -89,7 +90,7 @@ class Selections(ArrayBase):
             _remember("Reshape", sliced, result, shape=result.shape)
 
     def __setitem__(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
-        if self.storage.tensor is None:
+        if not isinstance(self.storage, DenseStorage):
             self._set_non_dense(key, value)
             return
         if isinstance(key, slice) and key == slice(None) and self._is_like(value):
@@ -121,9 +122,11 @@ class Selections(ArrayBase):
 
     def _is_like(self, value: object) -> TypeGuard[ArrayBase]:
         """Whether a value is a dense array of this one's shape, whose memory is not this one's in part."""
-        if not isinstance(value, ArrayBase) or (tensor := value.storage.tensor) is None:
+        if not (isinstance(value, ArrayBase) and isinstance(value.storage, DenseStorage)):
             return False
-        return tensor.shape == self.tensor.shape and not (self.storage.shared and value.storage.shared)
+        return value.storage.shape == self.storage.shape and not (
+            self.storage.shared and value.storage.shared
+        )
 
     def _as_source(self, value: ArrayBase | ArrayLike | float) -> Tensor:
         """Return `value` in the type of this array, on its device, in other memory than its own."""

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError
 from ..grad_mode import grad_mode
+from ..ops.nn.memory_order import FORMATS
 from ..ops.storage_types import DENSE, SPARSE, add_storage_type, storage_name
 from .sending import send
 
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
     from ..device import Device
 
 __all__ = [
-    "DenseStorage", "Storage", "convert", "has_storage_kind", "register_storage", "storage_kind",
+    "CONTIGUOUS", "DenseStorage", "Storage", "convert", "has_storage_kind", "register_storage", "storage_kind",
     "storage_kind_by_number",
 ]  # fmt: skip
+
+
+#: The layout of a tensor whose values are in the order of its axes.
+CONTIGUOUS = torch.contiguous_format
 
 
 class Holder(Protocol):
@@ -50,8 +55,6 @@ class Storage(ABC):
     ----------
     shared
         Whether a view of the memory may exist: then new content is written into it, and the memory never exchanged.
-    tensor
-        The tensor of a dense storage; None for all other kinds, which is how they are recognized.
     array_class
         The class of arrays with this storage; `NDArray` where a kind has none of its own.
 
@@ -85,18 +88,16 @@ class Storage(ABC):
     Registered, it is also what ``mx.nd.zeros((2,), stype="negated")`` and ``x.tostype("negated")`` make.
     """
 
-    __slots__ = ("shared", "tensor")
+    __slots__ = ("shared",)
 
     stype: ClassVar[str]
     number: ClassVar[int]
     members: ClassVar[tuple[str, ...]] = ("data",)
     array_class: ClassVar[type[Holder]]
 
-    tensor: Tensor | None
     shared: bool
 
     def __init__(self) -> None:
-        self.tensor = None
         self.shared = False
 
     # What each kind defines.
@@ -167,15 +168,6 @@ class Storage(ABC):
             dtype or self.dtype,
             self.device if device is None else device,
         )
-
-    @property
-    def kind(self) -> type[Storage]:
-        """The kind that it is one of: its class, but for one that is another class for a while.
-
-        >>> DenseStorage(torch.ones(2)).kind.__name__
-        'DenseStorage'
-        """
-        return type(self)
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -257,7 +249,7 @@ class Storage(ABC):
         >>> old.exchange(new), old.tensor is new.tensor
         (True, True)
         """
-        if self.shared or source.kind is not self.kind or source.dtype is not self.dtype:
+        if self.shared or type(source) is not type(self) or source.dtype is not self.dtype:
             return False
         self._adopt(source)
         return True
@@ -291,29 +283,94 @@ class Storage(ABC):
 class DenseStorage(Storage):
     """One tensor with every value of the array.
 
+    Convolutions are quickest with the channels of their filters last in memory, and give gradients in that layout.
+    Filters, gradients and the optimizer's states stay in it from step to step, as long as nothing else reads them:
+    who asks for `tensor` finds them in the order of the axes.
+
+    Attributes
+    ----------
+    memory
+        The tensor as it is in memory.
+    layout
+        The order of its values there: PyTorch's contiguous format, or one with the channels last.
+
     Examples
     --------
     >>> storage = DenseStorage(torch.ones(2))
     >>> storage.accumulate(DenseStorage(torch.ones(2)))
     >>> storage.tensor, storage.nbytes
     (tensor([2., 2.]), 8)
+    >>> filters = DenseStorage(torch.ones(2, 3, 4, 4))
+    >>> filters.put_channels_last(), filters.layout, filters.memory.stride()
+    (True, torch.channels_last, (48, 1, 12, 3))
+    >>> filters.tensor.stride(), filters.layout
+    ((48, 16, 4, 1), torch.contiguous_format)
     """
 
-    __slots__ = ()
+    __slots__ = ("layout", "memory")
 
     stype = DENSE
     number = 0
     members = ("tensor",)
-    tensor: Tensor
+    memory: Tensor
+    layout: torch.memory_format
 
     def __init__(self, tensor: Tensor, shared: bool = False) -> None:
-        self.tensor = tensor
+        self.memory = tensor
+        self.layout = CONTIGUOUS
         self.shared = shared
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor, in the order of the axes."""
+        return self.memory if self.layout is CONTIGUOUS else self.materialize()
+
+    @tensor.setter
+    def tensor(self, value: Tensor) -> None:
+        self.memory, self.layout = value, CONTIGUOUS
+
+    def materialize(self) -> Tensor:
+        """Put the values in the order of the axes, and return them."""
+        if self.layout is not CONTIGUOUS:
+            self.tensor = self.memory.contiguous()
+        return self.memory
+
+    def put_channels_last(self) -> bool:
+        """Put the channels (axis 1) last in memory; return whether they are.
+
+        They are not where a view of the memory may exist, or a record of how the values were computed.
+
+        >>> [
+        ...     DenseStorage(torch.ones(2, 3, 4, 4), shared=shared).put_channels_last()
+        ...     for shared in (False, True)
+        ... ]
+        [True, False]
+        """
+        layout = FORMATS.get(self.memory.dim())
+        if layout is None:
+            return False
+        if self.layout is CONTIGUOUS and not self.shared and not self.memory.requires_grad:
+            self.adopt(self.memory.contiguous(memory_format=layout))
+        return self.memory.is_contiguous(memory_format=layout)
+
+    def adopt(self, tensor: Tensor) -> None:
+        """Take a new tensor, in the layout that it has; one that has neither layout is put in order.
+
+        >>> storage = DenseStorage(torch.zeros(2, 3))
+        >>> storage.adopt(torch.ones(3, 2).T)
+        >>> storage.memory.is_contiguous()
+        True
+        """
+        layout = FORMATS.get(tensor.dim())
+        if layout is None or tensor.is_contiguous() or not tensor.is_contiguous(memory_format=layout):
+            self.tensor = tensor.contiguous()
+        else:
+            self.memory, self.layout = tensor, layout
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The size of each axis, as torch's kind of tuple."""
-        return self.tensor.shape
+        return self.memory.shape
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -323,12 +380,15 @@ class DenseStorage(Storage):
     @property
     def dtype(self) -> torch.dtype:
         """The type of the values."""
-        return self.tensor.dtype
+        return self.memory.dtype
 
     @property
     def device(self) -> torch.device:
         """The tensor's device."""
-        return self.tensor.device
+        return self.memory.device
+
+    def _adopt(self, source: Self) -> None:
+        self.memory, self.layout = source.memory, source.layout
 
     @classmethod
     def from_dense(cls, tensor: Tensor) -> Self:

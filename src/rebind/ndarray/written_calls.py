@@ -140,6 +140,7 @@ def _compiled(pattern: Pattern) -> Callable[..., Call]:
         "active_rules": active_rules,
         "array_class": DenseStorage.array_class,
         "current_device": current_device,
+        "dense": DenseStorage,
         "is_grad_enabled": is_grad_enabled,
         "mode": mode,
         "raise_explained": raise_explained,
@@ -193,9 +194,10 @@ def _conditions(pattern: Pattern, in_call: Sequence[str]) -> list[str]:
     for i in range(len(pattern.order)):
         is_other += [
             f"array{i}.__class__ is not array_class",
-            f"(tensor{i} := array{i}.storage.tensor) is None",
+            f"(storage{i} := array{i}.storage).__class__ is not dense",
         ]
     lines.append(f"if {' or '.join(is_other)}: return None")
+    lines += [f"tensor{i} = storage{i}.tensor" for i in range(len(pattern.order))]
     if pattern.recorded:
         for i in range(len(pattern.order)):
             # torch records operations on the leaf; whole numbers, which it has in another type, are another case.

@@ -6,10 +6,11 @@ from collections.abc import Hashable, Sequence
 from typing import TypeAlias, cast
 
 from ..ndarray import NDArray
-from ..ndarray.order import ReorderedStorage, reorder, tensors_of
+from ..ndarray.order import is_reordered, tensors_of
+from ..ndarray.storage import DenseStorage
 from .group import InnerState
 
-__all__ = ["ArrayTree", "StoredState", "in_lists", "inner_tensors", "lie_alike"]
+__all__ = ["ArrayTree", "StoredState", "are_channels_last", "in_lists", "inner_tensors"]
 
 #: The state of a weight, as an optimizer's `create_state_multi_precision` returns it.
 ArrayTree: TypeAlias = "NDArray | tuple[ArrayTree, ...] | list[ArrayTree] | None"
@@ -40,7 +41,7 @@ def in_lists(
     return [index], [cast(NDArray, weight)], [cast(NDArray, grad)], [cast(StoredState, state)]
 
 
-def inner_tensors(state: StoredState, as_it_lies: bool = False) -> InnerState | None:
+def inner_tensors(state: StoredState, channels_last: bool = False) -> InnerState | None:
     """Return the tensors of a state without master copy, as a `Group` has them.
 
     >>> import torch
@@ -49,14 +50,14 @@ def inner_tensors(state: StoredState, as_it_lies: bool = False) -> InnerState | 
     """
     if state is None:
         return None
-    if as_it_lies:
+    if channels_last:
         return tuple([None if each is None else tensors_of([each], [0])[0] for each in _members(state)])
     if isinstance(state, NDArray):  # the usual state, and asked for at each update
         return (state.tensor,)
     return tuple([None if each is None else each.tensor for each in _members(state)])
 
 
-def lie_alike(weight: NDArray, grad: NDArray, state: StoredState) -> bool:
+def are_channels_last(weight: NDArray, grad: NDArray, state: StoredState) -> bool:
     """Return whether weight and gradient have their channels last in memory; the state is put so then.
 
     An update that treats each element by itself can take them so (`tensors_of`): nothing is put in order for it, nor
@@ -64,14 +65,23 @@ def lie_alike(weight: NDArray, grad: NDArray, state: StoredState) -> bool:
 
     >>> import torch
     >>> weight, grad, momentum = (NDArray(torch.ones(2, 3, 4, 4)) for _ in range(3))
-    >>> lie_alike(weight, grad, momentum), reorder(weight.storage), reorder(grad.storage)
+    >>> (
+    ...     are_channels_last(weight, grad, momentum),
+    ...     weight.storage.put_channels_last(),
+    ...     grad.storage.put_channels_last(),
+    ... )
     (False, True, True)
-    >>> lie_alike(weight, grad, momentum), type(momentum.storage).__name__
-    (True, 'ReorderedStorage')
+    >>> are_channels_last(weight, grad, momentum), momentum.storage.layout
+    (True, torch.channels_last)
     """
-    if type(weight.storage) is not ReorderedStorage or type(grad.storage) is not ReorderedStorage:
+    if not (is_reordered(weight) and is_reordered(grad)):
         return False
-    return state is None or all(each is None or reorder(each.storage) for each in _members(state))
+    members = () if state is None else _members(state)
+    return all([each is None or _put_channels_last(each) for each in members])
+
+
+def _put_channels_last(array: NDArray) -> bool:
+    return isinstance(array.storage, DenseStorage) and array.storage.put_channels_last()
 
 
 def _members(state: StoredState) -> tuple[NDArray | None, ...]:

@@ -18,7 +18,7 @@ from ..ndarray import NDArray
 from ..ndarray.order import are_reordered, as_dense, tensors_of
 from ..registry import Registry
 from .algorithm import Algorithm, State
-from .arrays import ArrayTree, StoredState, in_lists, inner_tensors, lie_alike
+from .arrays import ArrayTree, StoredState, are_channels_last, in_lists, inner_tensors
 from .group import LOW_PRECISION, Group, InnerState, clip_together
 from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
 
@@ -182,14 +182,18 @@ class Optimizer(Algorithm[State]):
         first: object = arrays[0]  # one will do: this is called for every update
         if not isinstance(first, NDArray):
             check_kind(f"{type(self).__name__}.update", an(NDArray), weight=arrays[0], grad=grads[0])
-        alike: set[int] = set()
+        last: set[int] = set()
         # As declared by the class itself: a subclass may have another rule. What is drawn would go to other elements.
         by_element = vars(type(self)).get("update_scope") == "element" and not self.draws
         if by_element and are_reordered(arrays):
-            alike = {k for k, each in enumerate(zip(arrays, grads, states, strict=True)) if lie_alike(*each)}
-        inner = [inner_tensors(each, k in alike) for k, each in enumerate(states)]
-        with as_dense(arrays, alike) as weights:
-            self.update_tensors(indices, weights, tensors_of(grads, alike), inner)
+            last = {
+                k
+                for k, each in enumerate(zip(arrays, grads, states, strict=True))
+                if are_channels_last(*each)
+            }
+        inner = [inner_tensors(each, k in last) for k, each in enumerate(states)]
+        with as_dense(arrays, last) as weights:
+            self.update_tensors(indices, weights, tensors_of(grads, last), inner)
 
     def update_tensors(
         self,

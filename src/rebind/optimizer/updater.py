@@ -13,7 +13,6 @@ from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
 from ..executor.cache import RunCache
 from ..ndarray import NDArray
-from ..ndarray.order import number_of_elements
 from ..threads import threads_for
 from .arrays import StoredState, in_lists
 from .base import Optimizer
@@ -116,7 +115,7 @@ class Updater:
         if not indices or self._update_again(indices, weights, grads):
             return
         self.optimizer._set_current_context(weights[0].context.device_id)
-        with threads_for(number_of_elements(weights)):
+        with threads_for(sum([weight.size for weight in weights])):
             if not self.optimizer.takes_all:
                 self._update_in_turn(indices, grads, weights)
                 return

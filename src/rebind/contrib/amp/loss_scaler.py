@@ -13,6 +13,7 @@ from ...graph.passes import scale_losses
 from ...logs import log
 from ...module.optimizer_setup import rescaled
 from ...ndarray import NDArray
+from ...ndarray.storage import DenseStorage
 from ...optimizer import Optimizer
 from ...protocols import StateTree
 from ...symbol import Symbol
@@ -188,7 +189,7 @@ class LossScaler:
             tensors = [array.tensor.detach() for array in arrays]
             torch._foreach_mul_(tensors, 1.0 / self.loss_scale)
             for array, tensor in zip(arrays, tensors, strict=True):
-                if array.storage.tensor is None:  # sparse: what was multiplied is a dense copy
+                if not isinstance(array.storage, DenseStorage):  # sparse: what was multiplied is a dense copy
                     array.write_unrecorded(tensor)
             self._unscaled = True
 

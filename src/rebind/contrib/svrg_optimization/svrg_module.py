@@ -24,6 +24,7 @@ from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
 from ...module.update_policy import UpdatePolicy
 from ...ndarray import NDArray
+from ...ndarray.storage import DenseStorage
 from ...optimizer import Optimizer
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
@@ -453,7 +454,7 @@ class SVRGModule(WithSnapshot):
         )
         arrays = g_curr_batch_curr_weight
         for array, tensor in zip([arrays] if isinstance(arrays, NDArray) else arrays, current, strict=True):
-            if array.storage.tensor is None:  # sparse: what was computed is a dense copy
+            if not isinstance(array.storage, DenseStorage):  # sparse: what was computed is a dense copy
                 array.write_unrecorded(tensor)
         return g_curr_batch_curr_weight
 
