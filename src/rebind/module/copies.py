@@ -8,7 +8,6 @@ from ..optimizer import Optimizer
 from ..protocols import StateTree
 from .bound_module import BoundModule
 from .settings import Binding
-from .update_policy import UpdatePolicy
 
 __all__ = ["Copies"]
 
@@ -26,8 +25,6 @@ class Copies(BoundModule):
     >>> copy.deepcopy(module).get_params()[0]["w"].item()
     5.0
     """
-
-    _policy: UpdatePolicy | None = None
 
     def __getstate__(self) -> dict[str, object]:
         # Executors and updaters are made again: what is copied is how to make them, and the values.

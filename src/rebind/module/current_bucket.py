@@ -18,7 +18,7 @@ from ..symbol import Symbol
 from .base_module import BaseModule
 from .buckets import Buckets
 from .module import Module
-from .old_names import OldNames
+from .old_names import MODULE_NAMES, with_old_names
 from .parameters import Parameters
 from .settings import Binding, InitializerSpec
 from .steps import Arrays, HeadGrads, Labels
@@ -27,7 +27,8 @@ from .update_policy import UpdatePolicy
 __all__ = ["CurrentBucket"]
 
 
-class CurrentBucket(OldNames, BaseModule):
+@with_old_names(MODULE_NAMES)
+class CurrentBucket(BaseModule):
     """A module that is, at each moment, one of several.
 
     What concerns a batch goes to the current bucket's module; parameters and optimizer are the default one's. Most
@@ -84,7 +85,7 @@ class CurrentBucket(OldNames, BaseModule):
         return self._all.default.policy
 
     @property
-    def binding(self) -> Binding | None:  # type: ignore[override]  # it follows the default bucket
+    def binding(self) -> Binding | None:
         """What the default bucket is bound to."""
         return self._all.default.binding
 

@@ -7,13 +7,16 @@ from ..executor import DataParallelExecutorGroup
 from ..io import DataDesc
 from ..symbol import Symbol
 from .base_module import BaseModule
-from .old_names import OldInputNames
+from .inputs import Inputs
+from .old_names import INPUT_NAMES, MODULE_NAMES, with_old_names
 from .parameters import Parameters
+from .update_policy import UpdatePolicy
 
 __all__ = ["Inspection"]
 
 
-class Inspection(OldInputNames, BaseModule):
+@with_old_names(MODULE_NAMES | INPUT_NAMES)
+class Inspection(BaseModule):
     """A module as far as it is looked at; `BoundModule` sets the attributes, binds and computes.
 
     >>> import rebind as mx
@@ -23,17 +26,49 @@ class Inspection(OldInputNames, BaseModule):
     """
 
     _symbol: Symbol
+    _inputs: Inputs
     _parameters: Parameters
     _output_names: list[str]
     _group: DataParallelExecutorGroup | None
+    _policy: UpdatePolicy | None = None
 
     @property
     def parameters(self) -> Parameters:
+        """The owner of the parameters.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> mx.mod.Module(net, label_names=None).parameters.names
+        ['fc_weight', 'fc_bias']
+        """
         return self._parameters
 
     @property
     def executors(self) -> DataParallelExecutorGroup | None:
+        """The executors, one for each device; None before `bind`.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=[mx.cpu(0), mx.cpu(1)])
+        >>> module.bind([("data", (4, 3))])
+        >>> [exe.arg_dict["data"].shape for exe in module.executors.execs]
+        [(2, 3), (2, 3)]
+        """
         return self._group
+
+    @property
+    def policy(self) -> UpdatePolicy | None:
+        """What updates the parameters; None before `init_optimizer`.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (4, 3))])
+        >>> module.init_params()
+        >>> module.init_optimizer(kvstore=None)
+        >>> type(module.policy).__name__, module.policy.on_store
+        ('LocalUpdate', False)
+        """
+        return self._policy
 
     @property
     def symbol(self) -> Symbol:

@@ -84,13 +84,8 @@ class Module(WholeSteps):
     True
     """
 
-    _policy: UpdatePolicy | None = None
     _preload_opt_states: str | None = None  # a file for the first init_optimizer()
     _first_index = 0  # more than 0 where modules share an optimizer
-
-    @property
-    def policy(self) -> UpdatePolicy | None:
-        return self._policy
 
     @property
     def optimizer_initialized(self) -> bool:

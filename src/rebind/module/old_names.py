@@ -1,191 +1,90 @@
-"""`OldNames`: private names of MXNet's modules that old programs use, as views of what there is now."""
+"""Private names of MXNet's modules that old programs use, each as a view of what there is now."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from ..device import Device
-from ..executor import DataParallelExecutorGroup, GradReqs
-from ..io import DataDesc
-from ..kvstore import KVStoreBase
-from ..kvstore.base import UpdateFunction
-from ..ndarray import NDArray
-from ..optimizer import Optimizer
-from ..protocols import ArrayDict
-from .inputs import Inputs
-from .parameters import Parameters
-from .settings import Binding
 from .update import LocalUpdate
-from .update_policy import UpdatePolicy
 
-__all__ = ["OldInputNames", "OldNames"]
+__all__ = ["INPUT_NAMES", "MODULE_NAMES", "with_old_names"]
+
+T = TypeVar("T")
 
 
-class OldNames:
-    """Names such as ``module._exec_group`` and ``module._arg_params``; nothing in rebind uses them.
+def with_old_names(names: dict[str, property]) -> Callable[[type[T]], type[T]]:
+    """Return a class decorator that gives modules MXNet's private names; nothing in rebind uses them.
 
-    Old programs do, so they are public in fact, and stay. A subclass has the objects that they lead to.
+    Old programs do, so they are public in fact, and stay.
 
     >>> import rebind as mx
     >>> mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=mx.cpu(1))._context
     [cpu(1)]
     """
 
-    #: What the module is bound to.
-    binding: Binding | None
+    def decorate(kind: type[T]) -> type[T]:
+        for name, view in names.items():
+            setattr(kind, name, view)
+        return kind
 
-    @property
-    def parameters(self) -> Parameters:
-        """The owner of the parameters.
-
-        >>> import rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
-        >>> mx.mod.Module(net, label_names=None).parameters.names
-        ['fc_weight', 'fc_bias']
-        """
-        raise NotImplementedError
-
-    @property
-    def executors(self) -> DataParallelExecutorGroup | None:
-        """The executors, one for each device; None before `bind`.
-
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=[mx.cpu(0), mx.cpu(1)])
-        >>> module.bind([("data", (4, 3))])
-        >>> [exe.arg_dict["data"].shape for exe in module.executors.execs]
-        [(2, 3), (2, 3)]
-        """
-        raise NotImplementedError
-
-    @property
-    def policy(self) -> UpdatePolicy | None:
-        """What updates the parameters; None before `init_optimizer`.
-
-        >>> import rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
-        >>> module = mx.mod.Module(net, label_names=None)
-        >>> module.bind([("data", (4, 3))])
-        >>> module.init_params()
-        >>> module.init_optimizer(kvstore=None)
-        >>> type(module.policy).__name__, module.policy.on_store
-        ('LocalUpdate', False)
-        """
-        raise NotImplementedError
-
-    @property
-    def _exec_group(self) -> DataParallelExecutorGroup | None:
-        return self.executors
-
-    @property
-    def _data_shapes(self) -> list[DataDesc] | None:
-        return None if self.executors is None else self.executors.data_shapes
-
-    @property
-    def _label_shapes(self) -> list[DataDesc] | None:
-        return None if self.executors is None else self.executors.label_shapes
-
-    @property
-    def _context(self) -> list[Device]:
-        return self.parameters.devices
-
-    @property
-    def _param_names(self) -> list[str]:
-        return self.parameters.names
-
-    @property
-    def _aux_names(self) -> list[str]:
-        return self.parameters.aux_names
-
-    @property
-    def _fixed_param_names(self) -> list[str]:
-        return self.parameters.fixed
-
-    @property
-    def _grad_req(self) -> GradReqs | None:
-        return None if self.binding is None else self.binding.grad_req
-
-    @property
-    def _params_dirty(self) -> bool:
-        """Whether `get_params` must fetch newer values first: never, it always reads the devices."""
-        return False
-
-    @_params_dirty.setter
-    def _params_dirty(self, value: bool) -> None:
-        """Do nothing: programs that change the devices' arrays announce it."""
-
-    @property
-    def _arg_params(self) -> ArrayDict | None:
-        return self.parameters.copies()[0] if self.parameters.has_values else None
-
-    # Programs that set these values set `params_initialized` themselves afterwards.
-
-    @_arg_params.setter
-    def _arg_params(self, value: Mapping[str, NDArray]) -> None:
-        self.parameters.hold(arg_params=value, initialized=False)
-
-    @property
-    def _aux_params(self) -> ArrayDict | None:
-        return self.parameters.copies()[1] if self.parameters.has_values else None
-
-    @_aux_params.setter
-    def _aux_params(self, value: Mapping[str, NDArray]) -> None:
-        self.parameters.hold(aux_params=value, initialized=False)
-
-    @property
-    def _optimizer(self) -> Optimizer | None:
-        return None if self.policy is None else self.policy.optimizer
-
-    @property
-    def _updater(self) -> UpdateFunction | None:
-        return self.policy.function if isinstance(self.policy, LocalUpdate) else None
-
-    @_updater.setter
-    def _updater(self, value: UpdateFunction) -> None:
-        # As in MXNet, without effect where the store updates.
-        if isinstance(self.policy, LocalUpdate):
-            self.policy.function = value
-
-    @property
-    def _kvstore(self) -> KVStoreBase | None:
-        return None if self.policy is None else self.policy.store
-
-    @property
-    def _update_on_kvstore(self) -> bool:
-        return self.policy is not None and self.policy.on_store
+    return decorate
 
 
-class OldInputNames(OldNames):
-    """Those of a module of one network: the names of its inputs, which programs set for batches of other names.
+def _view(path: str, write: Callable[[Any, Any], None] | None = None) -> property:
+    """Return a property that reads an attribute of an attribute; None where there is no such object yet."""
 
-    >>> import rebind as mx
-    >>> module = mx.mod.Module(mx.sym.var("x") + mx.sym.var("y"), ["x", "y"], label_names=None)
-    >>> module._data_names = ["x"]
-    >>> module.data_names
-    ['x']
-    """
+    def read(module: Any) -> Any:
+        found = module
+        for name in path.split("."):
+            found = None if found is None else getattr(found, name)
+        return found
 
-    _inputs: Inputs
+    return property(read, write)
 
-    @property
-    def _data_names(self) -> list[str]:
-        return self._inputs.data_names
 
-    @_data_names.setter
-    def _data_names(self, value: Sequence[str]) -> None:
-        self._inputs.data_names = list(value)
+def _copies(kind: int, argument: str) -> property:
+    """Return a property of copied parameters; programs that set it set `params_initialized` themselves afterwards."""
 
-    @property
-    def _label_names(self) -> list[str]:
-        return self._inputs.label_names
+    def read(module: Any) -> Any:
+        return module.parameters.copies()[kind] if module.parameters.has_values else None
 
-    @_label_names.setter
-    def _label_names(self, value: Sequence[str]) -> None:
-        self._inputs.label_names = list(value)
+    def write(module: Any, values: Any) -> None:
+        module.parameters.hold(**{argument: values}, initialized=False)
 
-    @property
-    def _state_names(self) -> list[str]:
-        return self._inputs.state_names
+    return property(read, write)
 
-    @_state_names.setter
-    def _state_names(self, value: Sequence[str]) -> None:
-        self._inputs.state_names = list(value)
+
+def _updater(module: Any) -> Any:
+    return module.policy.function if isinstance(module.policy, LocalUpdate) else None
+
+
+def _set_updater(module: Any, function: Any) -> None:
+    if isinstance(module.policy, LocalUpdate):  # as in MXNet, without effect where the store updates
+        module.policy.function = function
+
+
+def _input_names(kind: str) -> property:
+    return _view(f"_inputs.{kind}", lambda module, names: setattr(module._inputs, kind, list(names)))
+
+
+#: Of every module with `parameters`, `executors`, `binding` and `policy`.
+MODULE_NAMES = {
+    "_exec_group": _view("executors"),
+    "_data_shapes": _view("executors.data_shapes"),
+    "_label_shapes": _view("executors.label_shapes"),
+    "_context": _view("parameters.devices"),
+    "_param_names": _view("parameters.names"),
+    "_aux_names": _view("parameters.aux_names"),
+    "_fixed_param_names": _view("parameters.fixed"),
+    "_grad_req": _view("binding.grad_req"),
+    # `get_params` always reads the devices; programs that change their arrays announce it.
+    "_params_dirty": property(lambda module: False, lambda module, value: None),
+    "_arg_params": _copies(0, "arg_params"),
+    "_aux_params": _copies(1, "aux_params"),
+    "_optimizer": _view("policy.optimizer"),
+    "_updater": property(_updater, _set_updater),
+    "_kvstore": _view("policy.store"),
+    "_update_on_kvstore": property(lambda module: module.policy is not None and module.policy.on_store),
+}
+#: Of a module of one network: programs set them for batches of other names.
+INPUT_NAMES = {f"_{kind}": _input_names(kind) for kind in ("data_names", "label_names", "state_names")}
