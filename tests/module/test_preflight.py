@@ -21,6 +21,7 @@ from rebind.errors import (
     StateError,
     UnknownArgumentError,
 )
+from rebind.executor import DataParallelExecutorGroup
 from rebind.ops import OPERATORS, Asked, Labels, operator
 from rebind.symbol.symbol import compose
 
@@ -330,11 +331,11 @@ def test_before_the_first_batch(
     module = mx.mod.Module(network())
     trained = []
 
-    def forward_backward(self: Any, batch: Any) -> None:
+    def forward(self: Any, batch: Any, *_: Any, **settings: Any) -> None:
         trained.append(batch)
 
-    forward_backward.__module__ = mx.mod.Module.__module__  # of a user's own module less is known
-    monkeypatch.setattr(mx.mod.Module, "forward_backward", forward_backward)
+    # Not a step of the module: of a user's own less is known.
+    monkeypatch.setattr(DataParallelExecutorGroup, "forward", forward)
     with pytest.raises(error) as caught:
         call(module)
     assert text in str(caught.value) and not trained

@@ -10,6 +10,7 @@ import numpy
 
 from ..checks import FUNCTION, check_kind
 from ..errors import AbsentFeatureError, ArgumentError, NameLookupError, ParameterError, StateError, shown
+from ..overriding import declares_steps
 from ..registry import Registry
 from .arrays import Array, Arrays, as_list, as_numpy, as_tensor, check_label_shapes
 from .eval_metric import EvalMetric
@@ -185,6 +186,7 @@ class CompositeEvalMetric(EvalMetric):
             metric.load_state_dict(each)
 
 
+@declares_steps()
 class CustomMetric(EvalMetric):
     """A metric from a function of NumPy arrays.
 

@@ -12,6 +12,7 @@ from ..checks import DICT, check_kind
 from ..errors import ParameterError
 from ..grad_mode import grad_mode
 from ..ndarray.sending import sent
+from ..overriding import declares_steps
 from .arrays import (
     Array,
     Arrays,
@@ -37,6 +38,7 @@ _SETTINGS = frozenset(
 )
 
 
+@declares_steps("update", "update_dict")
 class EvalMetric(Generic[Sum]):
     """A value that sums up over batches.
 

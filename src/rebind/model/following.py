@@ -16,6 +16,7 @@ from ..module.batches import rewind
 from ..module.settings import FitSettings, OptimizerSettings
 from ..module.training_loop import TrainingLoop
 from ..optimizer import Optimizer
+from ..overriding import declares_steps
 from ..protocols import ArrayDict, Batch, DataSource, StateTree, is_resumable
 from ..symbol import Symbol
 
@@ -226,6 +227,7 @@ class FollowedLoop(TrainingLoop):
             rewind(self.settings.eval_data)
 
 
+@declares_steps()
 class Trainer(Module):
     """A Module as FeedForward trains it.
 

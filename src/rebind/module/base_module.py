@@ -15,6 +15,7 @@ from ..initializer import Uniform
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
+from ..overriding import declares_steps
 from .evaluation import Evaluation
 from .mistakes import unknown_argument
 from .settings import (
@@ -39,6 +40,10 @@ __all__ = ["BaseModule", "BatchEndParam", "History"]
 _SHOWN = OnFirstUse.from_modules("rebind.viz", {"module_html": "notebook"})
 
 
+@declares_steps(
+    "bind", "init_params", "init_optimizer", "forward", "backward", "forward_backward", "update", "apply_gradients",
+    "update_metric", "get_outputs", "score",
+)  # fmt: skip
 class BaseModule(Evaluation):
     """What computes outputs from batches and learns from them, in steps.
 

@@ -17,6 +17,7 @@ from ..logs import resolve
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
+from ..overriding import declares_steps
 from ..protocols import Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch, whole
@@ -32,6 +33,7 @@ from .settings import OptimizerParams, RowIds, StoreSpec
 __all__ = ["BucketingModule"]
 
 
+@declares_steps()
 class BucketingModule(CurrentBucket):
     """Networks for inputs of several lengths (or kinds), which share parameters and optimizer.
 

@@ -12,11 +12,12 @@ from typing import Literal
 
 import torch
 
-from ..checks import is_ours, warn_user
+from ..checks import warn_user
 from ..errors import MXNetError
 from ..io import DataDesc
 from ..metric import Accuracy, CompositeEvalMetric, EvalMetric
 from ..ndarray import NDArray
+from ..overriding import overrides
 from ..symbol import Symbol
 from .batches import AnyBatch, labels_of, whole
 from .descs import read_descs
@@ -48,7 +49,7 @@ def check_figures(module: Steps, metric: EvalMetric) -> None:
     >>> print(caught[0].message)
     fit: eval_metric 'accuracy' compares classes; got labels 'lro_label' (8, 1) for as many predictions (8, 1) of ...
     """
-    if module.symbol is None or not module.binded or not is_ours(module, "update_metric"):
+    if module.symbol is None or not module.binded or overrides(module, "update_metric"):
         return
     heads = [entry.node.operator for entry in module.symbol.graph.outputs]
     kinds = {
@@ -72,7 +73,7 @@ def _accuracies(metric: EvalMetric) -> Iterator[Accuracy]:
     if isinstance(metric, CompositeEvalMetric):
         for member in metric.metrics:
             yield from _accuracies(member)
-    elif type(metric) is Accuracy and is_ours(metric, "update"):
+    elif type(metric) is Accuracy and not overrides(metric, "update"):
         yield metric
 
 
@@ -117,7 +118,7 @@ def outputs_are_nan(module: Steps) -> bool:
     >>> outputs_are_nan(mx.mod.PythonLossModule())
     False
     """
-    if not (module.binded and is_ours(module, "get_outputs")):
+    if not module.binded or overrides(module, "get_outputs"):
         return False
     try:
         outputs = module.get_outputs()

@@ -17,6 +17,7 @@ from ..logs import resolve
 from ..ndarray import NDArray
 from ..ndarray.storage import DenseStorage
 from ..optimizer import Optimizer
+from ..overriding import declares_steps
 from ..protocols import ArrayDict, StateTree
 from .bound_module import BoundModule
 from .device_arrays import copy_across
@@ -39,6 +40,7 @@ class ModuleState(ParametersState):
     gradients: Sequence[Sequence[NDArray | None]] | None
 
 
+@declares_steps()
 class Module(WholeSteps):
     """A network with its parameters and optimizer, on one device or several.
 

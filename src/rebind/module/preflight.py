@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from ..checks import check_writable, is_ours, warn_user
+from ..checks import check_writable, warn_user
 from ..distributed import current_job, started_job
 from ..errors import ParameterError, StateError, near_names
 from ..executor import head_gradient_reaches
@@ -13,6 +13,7 @@ from ..kvstore import Capabilities, capabilities_of
 from ..metric import CompositeEvalMetric, CustomMetric, EvalMetric
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
+from ..overriding import overrides
 from ..protocols import Batch
 from .batches import AnyBatch, labels_of, whole
 from .callback_checks import check_callbacks
@@ -99,8 +100,7 @@ def check_losses(module: Steps) -> None:
     rebind.errors.StateError: fit: the network must end in a loss layer, such as SoftmaxOutput, ... or MakeLoss; got ...
     """
     last = module.last_module
-    steps = [(each, name) for each in (module, last) for name in ("forward_backward", "backward")]
-    if last.symbol is None or not all(is_ours(each, name) for each, name in steps):
+    if last.symbol is None or any(overrides(each, "forward_backward", "backward") for each in (module, last)):
         return
     graph, trained = last.symbol.graph, set(last.trained_params())
     reached = head_gradient_reaches(graph, graph.arguments)
@@ -146,7 +146,7 @@ def check_metric(module: Steps, metric: EvalMetric, batch: Batch) -> None:
     >>> batch = mx.io.DataBatch([mx.nd.ones((2, 1))])
     >>> check_metric(mx.mod.Module(net, label_names=None), mx.metric.Loss(), batch)
     """
-    if not is_ours(module, "update_metric"):
+    if overrides(module, "update_metric"):
         return
     comparing = _comparing(metric)
     if not comparing:
@@ -172,8 +172,7 @@ def _comparing(metric: EvalMetric) -> EvalMetric | None:
     """Return the metric, or a member, that needs labels; a user's own `update` may do without."""
     if isinstance(metric, CompositeEvalMetric):
         return next(filter(None, map(_comparing, metric.metrics)), None)
-    ours = all(is_ours(metric, name) for name in ("update", "update_dict"))
-    return metric if ours and type(metric).update in (EvalMetric.update, CustomMetric.update) else None
+    return None if overrides(metric, "update", "update_dict") else metric
 
 
 def _ends_in_losses(module: Steps) -> bool:

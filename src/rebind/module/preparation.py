@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..checks import is_ours, warn_user
+from ..checks import warn_user
 from ..errors import StateError
 from ..logs import resolve
+from ..overriding import overrides
 from .data_checks import check_layouts
 from .descs import read_descs
 from .evaluation import Evaluation
@@ -62,7 +63,7 @@ class Preparation:
         # Gradients that are summed need another binding than those that are not.
         changed = module.binded and settings.accumulate != module.batches_per_update
         module.batches_per_update = settings.accumulate
-        if not module.binded or settings.force_rebind or changed or not is_ours(module, "bind"):
+        if not module.binded or settings.force_rebind or changed or overrides(module, "bind"):
             self._bind(force_rebind=settings.force_rebind or changed)
         elif (binding := getattr(module, "binding", None)) is not None and not binding.for_training:
             raise StateError(
@@ -76,14 +77,12 @@ class Preparation:
         self._sends_gradients = (
             settings.accumulate == 1
             and settings.monitor is None
-            and all(is_ours(module, name) for name in ("forward_backward", "backward", "update"))
-            and all(is_ours(self, name) for name in ("train_batch", "update") if hasattr(self, name))
+            and not overrides(module, "forward_backward", "backward", "update")
+            and not overrides(self, "train_batch", "update")
         )
-        self._joins_update = self._sends_gradients and is_ours(module, "forward")
+        self._joins_update = self._sends_gradients and not overrides(module, "forward")
         check_multipliers(optimizers_of(module), module)
-        if not hasattr(self, "train_batch") or is_ours(
-            self, "train_batch"
-        ):  # another loop may give head gradients
+        if not overrides(self, "train_batch"):  # another loop may give head gradients
             check_losses(module)
 
     # A module of ours that is prepared already is not asked again: it would warn that the call changes nothing.
@@ -103,7 +102,7 @@ class Preparation:
 
     def _init_params(self) -> None:
         values = self.settings.values
-        has_values = self.module.params_initialized and is_ours(self.module, "init_params")
+        has_values = self.module.params_initialized and not overrides(self.module, "init_params")
         if has_values and not values.force_init:
             if values.arg_params or values.aux_params:
                 warn_user(
@@ -121,7 +120,7 @@ class Preparation:
 
     def _init_optimizer(self) -> None:
         module, update = self.module, self.settings.optimizer
-        if not (module.optimizer_initialized and is_ours(module, "init_optimizer")):
+        if not (module.optimizer_initialized and not overrides(module, "init_optimizer")):
             module.init_optimizer(
                 kvstore=update.kvstore, optimizer=update.optimizer, optimizer_params=update.optimizer_params
             )

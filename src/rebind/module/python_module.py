@@ -18,6 +18,7 @@ from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray, array
 from ..optimizer import Optimizer
+from ..overriding import declares_steps
 from ..protocols import ArrayDict, Logger, StateTree
 from .base_module import BaseModule
 from .batches import AnyBatch, labels_of, whole
@@ -28,6 +29,7 @@ from .steps import Arrays, HeadGrads, Labels
 __all__ = ["PythonLossModule", "PythonModule"]
 
 
+@declares_steps()
 class PythonModule(BaseModule):
     """A module without parameters, whose subclass computes in Python.
 
@@ -248,6 +250,7 @@ class PythonModule(BaseModule):
         )
 
 
+@declares_steps()
 class PythonLossModule(PythonModule):
     """A loss whose gradient is a Python function; its outputs are its inputs, the scores.
 

@@ -17,6 +17,7 @@ from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
+from ..overriding import declares_steps
 from ..protocols import ArrayDict, Batch, Logger, StateTree
 from ..symbol import Symbol
 from .base_module import BaseModule
@@ -38,6 +39,7 @@ class ChainState(TypedDict):
     modules: list[StateTree]
 
 
+@declares_steps()
 class SequentialModule(JointParts):
     """A chain of modules: each takes the outputs of the one before as its inputs, and passes gradients back to it.
 

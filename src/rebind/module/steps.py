@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from ..checks import Kind, check_kind, is_ours
+from ..checks import Kind, check_kind
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..io import DataDesc
@@ -14,6 +14,7 @@ from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
+from ..overriding import overrides
 from ..protocols import ArrayDict, Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch
@@ -348,7 +349,7 @@ class Steps(JointSteps):
     def forward_backward(self, data_batch: AnyBatch) -> None:
         """Compute outputs and gradients for a batch."""
         # What a user's own methods do between the two is not known.
-        self.backward_follows = is_ours(self, "forward") and is_ours(self, "backward")
+        self.backward_follows = not overrides(self, "forward", "backward")
         try:
             self.forward(data_batch, is_train=True)
         finally:

@@ -10,7 +10,7 @@ from ..callback import StopTraining
 from ..callback.saving import writes_or_assists
 from ..callback.shared import shared_run
 from ..checkpoint import Position
-from ..checks import is_ours
+from ..overriding import declares_steps, overrides
 from .batches import AnyBatch, nonempty, rewind
 from .data_checks import NaNSearch
 from .evaluation import Evaluation
@@ -26,6 +26,7 @@ from .training_run import History, TrainingRun
 __all__ = ["TrainingLoop"]
 
 
+@declares_steps("train_batch", "update")
 class TrainingLoop(Preparation):
     """Trains a module: `run` calls the other methods, in the order in which they are defined.
 
@@ -313,7 +314,7 @@ class TrainingLoop(Preparation):
         if self.settings.eval_data is None:
             return
         score: Callable[..., object] = self.module.score
-        if self.workers is not None and is_ours(self.module, "score"):
+        if self.workers is not None and not overrides(self.module, "score"):
             score = partial(score, together=self.workers.shares_validation)
         try:
             score(

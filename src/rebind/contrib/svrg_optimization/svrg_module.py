@@ -26,6 +26,7 @@ from ...module.update_policy import UpdatePolicy
 from ...ndarray import NDArray
 from ...ndarray.storage import DenseStorage
 from ...optimizer import Optimizer
+from ...overriding import declares_steps
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
 from .full_gradients import meet_workers, sum_gradients, write_means
@@ -64,6 +65,7 @@ class SVRGLoop(TrainingLoop):
         """Do nothing at the end of an epoch: as in MXNet, `begin_epoch` resets the data."""
 
 
+@declares_steps()
 class SVRGModule(WithSnapshot):
     """A `Module` that learns by stochastic variance-reduced gradients (SVRG).
 
