@@ -26,7 +26,7 @@ from .loss_scaling import LossScaling
 from .mistakes import check_shared, fitting_weights, not_a_symbol, warn_bound, warn_no_labels
 from .parameters import Parameters
 from .settings import Binding, RowIds, read_devices
-from .steps import Arrays, HeadGrads, Labels
+from .steps import Arrays, HeadGrads, Labels, need_params
 
 __all__ = ["BoundModule"]
 
@@ -287,13 +287,13 @@ class BoundModule(Inspection):
 
     def _follow_batch(self, data_batch: AnyBatch) -> DataParallelExecutorGroup:
         """Return the executors for a batch, in its shapes; note labels that it should have and does not."""
-        self._need_params("forward")
+        need_params(self, "forward")
         group = self._need_group("forward()")
         self._inputs.follow(data_batch, group, self.binding)
         return group
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        self._need_params("backward")
+        need_params(self, "backward")
         group = self._need_run("backward()")
         if self._inputs.absent_labels:
             warn_no_labels(self._inputs.absent_labels)

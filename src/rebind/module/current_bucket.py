@@ -32,7 +32,7 @@ class CurrentBucket(BaseModule):
     """A module that is, at each moment, one of several.
 
     What concerns a batch goes to the current bucket's module; parameters and optimizer are the default one's. Most
-    methods only pass a call on; those are described in `Steps`.
+    methods only pass a call on; those are described in `BaseModule`.
 
     Parameters
     ----------

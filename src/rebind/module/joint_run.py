@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from ..checkpoint import Position
 from ..metric import EvalMetric
 from ..progress import is_wanted
-from .evaluation import Evaluation
 from .jobs import job_of
 from .settings import FitSettings
+from .steps import Steps
 from .workers import Workers
 
 __all__ = ["together"]
@@ -18,7 +18,7 @@ __all__ = ["together"]
 
 @contextlib.contextmanager
 def together(
-    module: Evaluation, settings: FitSettings, metric: EvalMetric, position: Position
+    module: Steps, settings: FitSettings, metric: EvalMetric, position: Position
 ) -> Iterator[Workers | None]:
     """Let this run be one with those of the other workers, in the ``with`` block; None where the store has no others.
 

@@ -10,11 +10,11 @@ from ..logs import resolve
 from ..overriding import overrides
 from .data_checks import check_layouts
 from .descs import read_descs
-from .evaluation import Evaluation
 from .optimizer_setup import ignored_optimizer
 from .preflight import check_losses, check_multipliers
 from .run_settings import optimizers_of
 from .settings import FitSettings
+from .steps import Steps
 from .workers import Workers
 
 __all__ = ["Preparation"]
@@ -31,7 +31,7 @@ class Preparation:
         The arguments of `fit`.
     """
 
-    def __init__(self, module: Evaluation, settings: FitSettings) -> None:
+    def __init__(self, module: Steps, settings: FitSettings) -> None:
         self.module, self.settings = module, settings
         #: Those that train together; None for a run of one.
         self.workers: Workers | None = None

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from ..callback import EpochRecord, StopTraining
 from ..progress import Progress, is_logged
 from ..protocols import Logger
-from .evaluation import Evaluation
 from .settings import FitSettings
+from .steps import Steps
 from .training_run import History
 from .workers import Workers
 
@@ -64,7 +64,7 @@ class Reporter:
         self._epoch_started = time.time()
         self.bar.begin_epoch(epoch, self._settings.train_data, done)
 
-    def begin_record(self, epoch: int, module: Evaluation) -> float:
+    def begin_record(self, epoch: int, module: Steps) -> float:
         """Begin the record of an epoch whose batches have ended; return how many seconds they took."""
         seconds = time.time() - self._epoch_started
         self._record = EpochRecord(epoch, module, seconds)

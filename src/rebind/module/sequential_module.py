@@ -28,7 +28,7 @@ from .jobs import any_of
 from .joint import JointParts
 from .loss_scaling import LossScaling
 from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
-from .steps import Arrays, HeadGrads, Labels, Steps
+from .steps import Arrays, HeadGrads, Labels
 
 __all__ = ["SequentialModule"]
 
@@ -123,7 +123,7 @@ class SequentialModule(JointParts):
         return self._chain.modules
 
     @property
-    def last_module(self) -> Steps:
+    def last_module(self) -> BaseModule:
         return self._chain.last.last_module
 
     @property

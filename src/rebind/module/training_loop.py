@@ -13,7 +13,6 @@ from ..checkpoint import Position
 from ..overriding import declares_steps, overrides
 from .batches import AnyBatch, nonempty, rewind
 from .data_checks import NaNSearch
-from .evaluation import Evaluation
 from .joint_run import together
 from .notes import note_batch, note_interrupt, noted
 from .optimizer_setup import rescaled
@@ -21,6 +20,7 @@ from .preflight import check_settings, checked_first
 from .preparation import Preparation
 from .reporter import Reporter
 from .settings import FitSettings
+from .steps import Steps
 from .training_run import History, TrainingRun
 
 __all__ = ["TrainingLoop"]
@@ -68,7 +68,7 @@ class TrainingLoop(Preparation):
     epoch 1
     """
 
-    def __init__(self, module: Evaluation, settings: FitSettings) -> None:
+    def __init__(self, module: Steps, settings: FitSettings) -> None:
         super().__init__(module, settings)
         self.metric = metrics.create(settings.eval_metric)
         given = settings.validation_metric

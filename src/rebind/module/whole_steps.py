@@ -61,7 +61,7 @@ class WholeSteps(Joint):
         )
 
     def forward_backward_update(self, data_batch: AnyBatch) -> bool:
-        """Do the three steps at once where that can be done; see `Steps.forward_backward_update`."""
+        """Do the three steps at once where that can be done; see `BaseModule.forward_backward_update`."""
         group, policy = self._group, self.policy
         if group is None or not group.is_compiled or not self._takes_plain_steps():
             return False
