@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 
 from ..kvstore import KVStoreBase
 from ..ndarray import NDArray
-from .base_module import BaseModule
 from .copies import Copies
 from .jobs import any_of
 
-__all__ = ["Joint", "JointParts"]
+__all__ = ["Joint"]
 
 
 class Joint(Copies):
@@ -65,29 +64,3 @@ class Joint(Copies):
     def on_any_worker(self, holds: bool) -> bool:
         """Return whether a condition holds on one of the workers whose gradients are summed."""
         return any_of(self.stores(), holds)
-
-
-class JointParts(BaseModule):
-    """A module made of others; `SequentialModule` adds the steps.
-
-    >>> import rebind as mx
-    >>> mx.mod.SequentialModule().stores()
-    []
-    """
-
-    @property
-    def _modules(self) -> Sequence[BaseModule]:
-        return ()
-
-    def stores(self) -> list[KVStoreBase]:
-        """Return the stores of all parts."""
-        return [store for module in self._modules for store in module.stores()]
-
-    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
-        """Return the auxiliary states of all parts."""
-        return [each for module in self._modules for each in module.auxiliary_arrays()]
-
-    def take_no_batch(self) -> None:
-        """Let all parts set their gradients as a batch without samples has them."""
-        for module in self._modules:
-            module.take_no_batch()

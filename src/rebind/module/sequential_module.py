@@ -13,6 +13,7 @@ from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentE
 from ..executor import GradReqs
 from ..initializer import Uniform
 from ..io import DataDesc
+from ..kvstore import KVStoreBase
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
@@ -25,7 +26,6 @@ from .batches import AnyBatch
 from .chain import Chain, Link
 from .descs import Shapes, read_descs
 from .jobs import any_of
-from .joint import JointParts
 from .loss_scaling import LossScaling
 from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
 from .steps import Arrays, HeadGrads, Labels
@@ -40,7 +40,7 @@ class ChainState(TypedDict):
 
 
 @declares_steps()
-class SequentialModule(JointParts):
+class SequentialModule(BaseModule):
     """A chain of modules: each takes the outputs of the one before as its inputs, and passes gradients back to it.
 
     One symbol is faster; a chain is for what cannot be one symbol, such as a network and a loss in Python.
@@ -348,6 +348,18 @@ class SequentialModule(JointParts):
             )
         for module, saved in zip(self._modules, modules, strict=True):
             module.load_run_state(saved)
+
+    # Where workers train together.
+
+    def stores(self) -> list[KVStoreBase]:
+        return [store for module in self._modules for store in module.stores()]
+
+    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
+        return [each for module in self._modules for each in module.auxiliary_arrays()]
+
+    def take_no_batch(self) -> None:
+        for module in self._modules:
+            module.take_no_batch()
 
     # The steps of a batch.
 

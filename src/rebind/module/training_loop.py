@@ -10,24 +10,26 @@ from ..callback import StopTraining
 from ..callback.saving import writes_or_assists
 from ..callback.shared import shared_run
 from ..checkpoint import Position
+from ..logs import resolve
 from ..overriding import declares_steps, overrides
 from .batches import AnyBatch, nonempty, rewind
 from .data_checks import NaNSearch
 from .joint_run import together
 from .notes import note_batch, note_interrupt, noted
 from .optimizer_setup import rescaled
-from .preflight import check_settings, checked_first
-from .preparation import Preparation
+from .preflight import check_losses, check_settings, checked_first
+from .preparation import prepare
 from .reporter import Reporter
 from .settings import FitSettings
 from .steps import Steps
 from .training_run import History, TrainingRun
+from .workers import Workers
 
 __all__ = ["TrainingLoop"]
 
 
 @declares_steps("train_batch", "update")
-class TrainingLoop(Preparation):
+class TrainingLoop:
     """Trains a module: `run` calls the other methods, in the order in which they are defined.
 
     A kind of training that differs in a step overrides it, and `BaseModule.training_loop` returns it: SVRG takes its
@@ -69,7 +71,11 @@ class TrainingLoop(Preparation):
     """
 
     def __init__(self, module: Steps, settings: FitSettings) -> None:
-        super().__init__(module, settings)
+        self.module, self.settings = module, settings
+        #: Those that train together; None for a run of one.
+        self.workers: Workers | None = None
+        self._sends_gradients = False  # whether they may be sent before `update`
+        self._joins_update = False  # whether `update` may be made together with `forward_backward`
         self.metric = metrics.create(settings.eval_metric)
         given = settings.validation_metric
         self.validation_metric = self.metric if given is None else metrics.create(given)
@@ -165,6 +171,21 @@ class TrainingLoop(Preparation):
             self.workers.stop(stop)
 
     # The steps.
+
+    def prepare(self) -> None:
+        """Bind the module, and give it parameters and an optimizer, where it has none."""
+        module, settings = self.module, self.settings
+        prepare(module, settings)
+        # A user's own step, or a monitor, may look at the gradients, or change them, before the update.
+        self._sends_gradients = (
+            settings.accumulate == 1
+            and settings.monitor is None
+            and not overrides(module, "forward_backward", "backward", "update")
+            and not overrides(self, "train_batch", "update")
+        )
+        self._joins_update = self._sends_gradients and not overrides(module, "forward")
+        if not overrides(self, "train_batch"):  # another loop may give head gradients
+            check_losses(module)
 
     def resume(self) -> bool:
         """Restore the newest checkpoint, if there is one; return whether the run was stopped there."""
@@ -360,6 +381,16 @@ class TrainingLoop(Preparation):
         self.log(text, *self.position, stop)
         self.reporter.bar.say(text % (*self.position, stop))
         self.save(stopped=True)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this worker shows figures; worker 0 does, for all."""
+        return self.workers is None or self.workers.speaks
+
+    def log(self, text: str, *arguments: object) -> None:
+        """Log a line of the run, where figures are shown."""
+        if self.speaks:
+            resolve(self.module.logger).info(text, *arguments)
 
     def report(self, epoch: int, kind: str, values: Sequence[tuple[str, float]]) -> None:
         """Log an epoch's figures, and add them to the history.
