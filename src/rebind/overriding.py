@@ -33,10 +33,11 @@ def declares_steps(*names: str) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
-def overrides(instance: Any, *names: str) -> bool:
+def overrides(instance: Any, *names: str, of: type | None = None) -> bool:
     """Return whether a program has steps of its own: in a subclass, in the class, or in the object itself.
 
-    What they do is not known, so each must be called as MXNet calls it.
+    What they do is not known, so each must be called as MXNet calls it. With `of`, whether they are others than that
+    class declares, be they rebind's.
 
     >>> import rebind as mx
     >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
@@ -45,7 +46,9 @@ def overrides(instance: Any, *names: str) -> bool:
     (False, True)
     """
     kind, own = type(instance), vars(instance)
-    declared: dict[str, object] = getattr(kind, "_steps", {})  # of no class of rebind's: all is the program's
+    declared: dict[str, object] = getattr(
+        of or kind, "_steps", {}
+    )  # of no class of rebind's: all is the program's
     return any(
         name not in declared or getattr(kind, name) is not declared[name] or name in own for name in names
     )

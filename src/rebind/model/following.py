@@ -254,7 +254,7 @@ class Trainer(Module):
 
     def follow_epoch(self, epoch: int, nbatch: int) -> None:
         """Let the follower note that an epoch begins, or resumes after `nbatch` batches."""
-        self._following.begin_epoch(epoch, nbatch, self._need_group("fit()").batch_size)
+        self._following.begin_epoch(epoch, nbatch, self._network.executors("fit()").batch_size)
 
     def _make_optimizer(
         self, settings: OptimizerSettings, rescale: float, names: Mapping[int, str]

@@ -2,35 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
-
-import torch
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .. import checkpoint
 from ..absent import old_names
-from ..checks import DICT, FLAG, PATH, an, check_kind, or_none, warn_user
+from ..checks import DICT, FLAG, PATH, Kind, an, check_kind, or_none, warn_user
+from ..device import Device
 from ..errors import ParameterError, StateError
+from ..executor import DataParallelExecutorGroup, GradReqs, run_as
+from ..executor.group.replicas import GroupDevices
 from ..initializer import Uniform
-from ..kvstore import choose_store
+from ..io import DataDesc
+from ..kvstore import KVStoreBase
 from ..logs import resolve
+from ..metric import EvalMetric
+from ..monitor import Monitor
 from ..ndarray import NDArray
-from ..ndarray.storage import DenseStorage
 from ..optimizer import Optimizer
-from ..overriding import declares_steps
-from ..protocols import ArrayDict, StateTree
-from .bound_module import BoundModule
-from .device_arrays import copy_across
-from .jobs import writes_files
-from .mistakes import described_values, explained_labels, warn_without_gradients
+from ..overriding import declares_steps, overrides
+from ..protocols import ArrayDict, Batch, Logger, StateTree
+from ..symbol import Symbol
+from .base_module import BaseModule
+from .batches import AnyBatch
+from .bound_network import BoundNetwork
+from .cached_steps import CachedSteps
+from .checkpoints import load_states, write_checkpoint
+from .descs import Shapes, as_names, check_names, read_descs
+from .jobs import any_of
+from .loss_scaling import LossScaling
+from .mistakes import (
+    check_shared,
+    described_values,
+    explained_labels,
+    fitting_weights,
+    not_a_symbol,
+    warn_bound,
+    warn_no_labels,
+    warn_without_gradients,
+)
+from .old_names import INPUT_NAMES, MODULE_NAMES, with_old_names
 from .optimizer_setup import make_optimizer
-from .parameters import ParametersState
-from .settings import InitializerSpec, InitialValues, OptimizerParams, OptimizerSettings, StoreSpec
-from .update import LocalUpdate, StoreUpdate
+from .parameters import Parameters, ParametersState
+from .settings import (
+    Binding,
+    InitializerSpec,
+    InitialValues,
+    OptimizerParams,
+    OptimizerSettings,
+    RowIds,
+    StoreSpec,
+    read_devices,
+)
+from .steps import Arrays, HeadGrads, Labels, need_params
+from .update import make_policy
 from .update_policy import UpdatePolicy
-from .whole_steps import WholeSteps
 
 __all__ = ["Module"]
+
+#: What makes executors and updaters of a copy: how to bind it; kind of store, optimizer and state of the run.
+Copied: TypeAlias = "tuple[Binding | None, tuple[str | None, Optimizer, StateTree] | None]"
+
+_NAMES = Kind("a list of names", lambda value: isinstance(value, Iterable))  # one name is a list of it
+_GROUPS = Kind("a dict or a list of dicts", lambda value: isinstance(value, (Mapping, list, tuple)))
+_LABELS = Kind("a list of arrays", lambda value: value is None or isinstance(value, (list, tuple)))
+_MONITOR = Kind("a Monitor", lambda value: hasattr(value, "install"))
+_METRIC = Kind("a metric", lambda value: hasattr(value, "update_dict"))
+#: What may not be another's, so that the steps of a batch can be done at once.
+_JOINED = ("forward", "backward", "forward_backward", "update", "apply_gradients")
 
 
 class ModuleState(ParametersState):
@@ -41,11 +81,12 @@ class ModuleState(ParametersState):
 
 
 @declares_steps()
-class Module(WholeSteps):
+@with_old_names(MODULE_NAMES | INPUT_NAMES)
+class Module(BaseModule):
     """A network with its parameters and optimizer, on one device or several.
 
-    It is composed of `Parameters`, which owns the values; the executors, which compute; and an `UpdatePolicy`,
-    which owns the optimizer. `BoundModule` is its half that computes, this one learns.
+    It is composed of a `BoundNetwork`, which computes; `Parameters`, which owns the values; an `UpdatePolicy`, which
+    owns the optimizer; and `CachedSteps`, which does the steps of a batch at once where nothing comes between them.
 
     Parameters
     ----------
@@ -86,8 +127,182 @@ class Module(WholeSteps):
     True
     """
 
+    _policy: UpdatePolicy | None = None
     _preload_opt_states: str | None = None  # a file for the first init_optimizer()
     _first_index = 0  # more than 0 where modules share an optimizer
+    _scales_outputs = True
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        data_names: Sequence[str] | None = ("data",),
+        label_names: Sequence[str] | None = ("softmax_label",),
+        logger: Logger = logging,
+        context: Device | Sequence[Device] | None = None,
+        work_load_list: Sequence[float] | None = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: GroupDevices = None,
+        compression_params: Mapping[str, object] | None = None,
+        *,
+        backend: str | None = None,
+        recompute: bool | None = None,
+    ) -> None:
+        who = type(self).__name__
+        if not isinstance(symbol, Symbol):
+            raise not_a_symbol(symbol)
+        names = {"data_names": data_names, "label_names": label_names, "state_names": state_names}
+        check_kind(who, or_none(_NAMES), **names, fixed_param_names=fixed_param_names)
+        check_kind(who, or_none(_GROUPS), group2ctxs=group2ctxs)
+        check_kind(who, or_none(DICT), compression_params=compression_params)
+        super().__init__(logger)
+        fixed_param_names = as_names(fixed_param_names)
+        devices, shares = read_devices(context, work_load_list)
+        self._compression_params = compression_params
+        self._network = network = BoundNetwork(
+            run_as(symbol, backend, recompute), data_names, label_names, state_names, shares, group2ctxs
+        )
+        arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+        check_names(fixed_param_names, (*arguments, *states), "Module: fixed_param_names", must=True)
+        self._parameters = Parameters(network.other_arguments, states, devices, fixed_param_names)
+        self._cached_steps = CachedSteps(network, self._parameters)
+
+    def __getstate__(self) -> dict[str, object]:
+        # Executors and updaters are made again: what is copied is how to make them, and the values.
+        policy = self._policy
+        kind = None if policy is None or policy.store is None else policy.store.type
+        training = None if policy is None else (kind, policy.optimizer_in_use, self.run_state())
+        copied = (self.binding if self.binded else None, training)
+        return {**super().__getstate__(), "_policy": None, "_copied": copied}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        binding, training = cast(Copied, state.pop("_copied"))
+        super().__setstate__(state)
+        if binding is not None:
+            self.bind(
+                binding.data,
+                binding.labels,
+                binding.for_training,
+                binding.inputs_need_grad,
+                grad_req=binding.grad_req,
+            )
+        if training is not None:
+            kvstore, optimizer, run = training
+            self.init_optimizer(kvstore, optimizer)
+            self.load_run_state(run)  # last: binding and a new optimizer start from nothing
+
+    # What it is.
+
+    @property
+    def parameters(self) -> Parameters:
+        """The owner of the parameters.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> mx.mod.Module(net, label_names=None).parameters.names
+        ['fc_weight', 'fc_bias']
+        """
+        return self._parameters
+
+    @property
+    def executors(self) -> DataParallelExecutorGroup | None:
+        """The executors, one for each device; None before `bind`.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None, context=[mx.cpu(0), mx.cpu(1)])
+        >>> module.bind([("data", (4, 3))])
+        >>> [exe.arg_dict["data"].shape for exe in module.executors.execs]
+        [(2, 3), (2, 3)]
+        """
+        return self._network.group
+
+    @property
+    def policy(self) -> UpdatePolicy | None:
+        """What updates the parameters; None before `init_optimizer`.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (4, 3))])
+        >>> module.init_params()
+        >>> module.init_optimizer(kvstore=None)
+        >>> type(module.policy).__name__, module.policy.on_store
+        ('LocalUpdate', False)
+        """
+        return self._policy
+
+    @property
+    def binding(self) -> Binding | None:
+        """What it is bound to. The executors' shapes follow the batches; these do not."""
+        return self._network.binding
+
+    @property
+    def symbol(self) -> Symbol:
+        return self._network.symbol
+
+    @property
+    def data_names(self) -> list[str]:
+        return self._network.data_names
+
+    @property
+    def label_names(self) -> list[str]:
+        """The names of the labels."""
+        return self._network.label_names
+
+    @property
+    def output_names(self) -> list[str]:
+        return self._network.output_names
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        return self._network.executors("data_shapes").data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc] | None:
+        return self._network.executors("label_shapes").label_shapes
+
+    @property
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        return self._network.executors("output_shapes").get_output_shapes()
+
+    def output_descs(self) -> list[DataDesc]:
+        return self._network.output_descs()
+
+    def output_axes(self) -> list[int]:
+        return self._network.executors("output axes").output_layouts
+
+    def parameter_names(self) -> list[str]:
+        return [*self._parameters.names, *self._parameters.aux_names]
+
+    def __repr__(self) -> str:
+        parameters, group = self._parameters, self._network.group
+        shapes = "not bound" if group is None else f"bound to {group.data_shapes}"
+        return (
+            f"<{type(self).__name__} {', '.join(self.output_names)} on {', '.join(map(str, parameters.devices))}: "
+            f"{shapes}, {len(parameters.names)} parameters, {len(parameters.aux_names)} auxiliary states>"
+        )
+
+    @property
+    def binded(self) -> bool:
+        """Whether shapes are fixed and memory is allocated. Setting it to False frees the memory; parameters stay."""
+        return self._network.group is not None
+
+    @binded.setter
+    def binded(self, value: bool) -> None:
+        if value and not self.binded:
+            raise StateError("Module.binded: only bind() can make it true")
+        if not value and self.binded:
+            self._parameters.detach()
+            self._network.group = None
+
+    @property
+    def params_initialized(self) -> bool:
+        """Whether the parameters have values."""
+        return self._parameters.initialized
+
+    @params_initialized.setter
+    def params_initialized(self, value: bool) -> None:
+        self._parameters.initialized = value
 
     @property
     def optimizer_initialized(self) -> bool:
@@ -105,6 +320,106 @@ class Module(WholeSteps):
         if self._policy is None:
             raise StateError(f"Module.{who} needs init_optimizer() first")
         return self._policy
+
+    # Shapes and memory.
+
+    def bind(
+        self,
+        data_shapes: Shapes,
+        label_shapes: Shapes | None = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Module | None = None,
+        grad_req: GradReqs = "write",
+    ) -> None:
+        """Fix the shapes and allocate memory. Existing parameters, and an existing optimizer, stay.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes
+            `DataDesc` records or pairs of name and shape; `label_shapes` may be None.
+        for_training
+            Whether gradients are computed.
+        inputs_need_grad
+            Whether the inputs get gradients too.
+        force_rebind
+            Bind again; otherwise a second `bind` changes nothing and warns.
+        shared_module
+            A bound module whose parameter arrays, and optimizer, are used.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (8, 3))], for_training=False)
+        >>> module.output_shapes
+        [('fc_output', (8, 2))]
+        """
+        check_kind(
+            "Module.bind",
+            FLAG,
+            for_training=for_training,
+            inputs_need_grad=inputs_need_grad,
+            force_rebind=force_rebind,
+        )
+        check_kind("Module.bind", or_none(an(Module)), shared_module=shared_module)
+        binding = Binding(
+            data=read_descs(data_shapes, "data_shapes"),
+            labels=read_descs(label_shapes, "label_shapes") or None,
+            for_training=for_training,
+            inputs_need_grad=inputs_need_grad,
+            grad_req=grad_req,
+        )
+        network = self._network
+        if network.group is not None and not force_rebind:
+            warn_bound(network.group, binding)
+            return
+        if inputs_need_grad and not for_training:
+            raise ParameterError("Module.bind: inputs_need_grad=True needs for_training=True")
+        network.check(binding.data, binding.labels)
+        if shared_module is not None:
+            if not (shared_module.binded and shared_module.params_initialized):
+                raise StateError("Module.bind: shared_module needs bind() and init_params() first")
+            check_shared(self._parameters, shared_module.parameters)
+            if self.loss_scaler is None:  # gradients in shared arrays have one scale
+                self.loss_scaler = shared_module.loss_scaler
+        shared = None if shared_module is None else shared_module.executors
+        group = network.make_group(binding, self._parameters, self._scaled, shared, self.logger)
+        # Only now, when binding has not failed, are the old arrays replaced.
+        with fitting_weights([] if network.binding is None else network.binding.data, binding.data):
+            self._parameters.attach(group, shared=None if shared_module is None else shared_module.parameters)
+        network.bind(binding, group)
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        if shared_module is not None and shared_module.optimizer_initialized:
+            self.borrow_optimizer(shared_module)
+
+    def _scaled(self, symbol: Symbol) -> Symbol:
+        scaler = self.loss_scaler
+        return symbol if scaler is None else scaler.scaled(symbol, outputs=self._scales_outputs)
+
+    def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
+        """Change the shapes of inputs and labels; parameters and optimizer stay.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> module.bind([("data", (8, 3))])
+        >>> module.reshape([("data", (2, 3))])
+        >>> module.data_shapes[0].shape
+        (2, 3)
+        """
+        self._network.executors("reshape()")
+        labels = read_descs(label_shapes, "label_shapes") or None
+        self._network.reshape(read_descs(data_shapes, "data_shapes"), labels)
+
+    def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
+        self.loss_scaler, self._scales_outputs = scaler, outputs
+
+    def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
+        return {name: "add" for name in self._parameters.trained_names} if grad_req == "add" else grad_req
 
     # Parameters.
 
@@ -124,7 +439,7 @@ class Module(WholeSteps):
         return self._parameters.copies()
 
     def trained_params(self) -> ArrayDict:
-        self._need_group("trained_params()")
+        self._network.executors("trained_params()")
         return self._parameters.on_first_device()
 
     def unify_devices(self) -> None:
@@ -174,9 +489,9 @@ class Module(WholeSteps):
         if self.params_initialized and not force_init:
             _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
-        self._need_group("init_params()")
-        with explained_labels(self._symbol, self._parameters.names, self._inputs.label_names):
-            self._parameters.initialize(values, self._symbol.attr_dict())
+        self._network.executors("init_params()")
+        with explained_labels(self.symbol, self._parameters.names, self._network.label_names):
+            self._parameters.initialize(values, self.symbol.attr_dict())
         if line := described_values(self._parameters, values):
             resolve(self.logger).warning("Module.init_params: %s", line)
         self._start_policy()
@@ -198,7 +513,7 @@ class Module(WholeSteps):
         if self.params_initialized and not force_init:
             _warn("set_params: the parameters have values already", "Leave out force_init=False to set them.")
             return
-        self._need_group("set_params()")
+        self._network.executors("set_params()")
         self._parameters.assign(arg_params, aux_params, allow_extra=allow_extra)
         self._start_policy()
 
@@ -240,24 +555,21 @@ class Module(WholeSteps):
         self._preload_opt_states, self._policy = None, policy  # only now: nothing failed
 
     def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
-        names, count = self._parameters.names, len(self._parameters.devices)
-        first_arrays = {name: arrays[0] for name, arrays in self._parameters.by_device().items()}
-        store, store_updates = choose_store(settings.kvstore, count, first_arrays)
-        # MXNet's numbering, by which optimizers find multipliers, and .states files their states: a parameter has an
-        # index on each device, unless the store updates, which knows it by its name.
-        first, copies = (0, 1) if store_updates else (self._first_index, count)
-        by_index = {first + i * copies + k: name for i, name in enumerate(names) for k in range(copies)}
-        made = self._make_optimizer(settings, 1.0 / self._samples_per_update(store), by_index)
-        if store is not None and self._compression_params:
-            store.set_gradient_compression(dict(self._compression_params))
-        if store is not None and store_updates:
-            return StoreUpdate(made, names, store)
-        return LocalUpdate(made, names, store, num_devices=count, first_index=self._first_index)
+        made = make_policy(
+            settings,
+            self._parameters,
+            self._make_optimizer,
+            samples=self._network.executors("init_optimizer()").batch_size * self.batches_per_update,
+            first_index=self._first_index,
+        )
+        if made.store is not None and self._compression_params:
+            made.store.set_gradient_compression(dict(self._compression_params))
+        return made
 
     def _make_optimizer(
         self, settings: OptimizerSettings, rescale: float, names: Mapping[int, str]
     ) -> Optimizer:
-        return make_optimizer(settings, self._symbol, rescale, names, extend=self._first_index > 0)
+        return make_optimizer(settings, self.symbol, rescale, names, extend=self._first_index > 0)
 
     def optimizers(self) -> list[Optimizer]:
         return [self._need_policy("optimizers()").optimizer_in_use]  # a file may have replaced the first one
@@ -279,9 +591,101 @@ class Module(WholeSteps):
             )
         self._policy = policy
 
-    def _share_optimizer(self, owner: BoundModule) -> None:
-        if isinstance(owner, Module) and owner.optimizer_initialized:
-            self.borrow_optimizer(owner)
+    # A batch.
+
+    def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
+        """Get ready for a batch; `sparse_row_id_fn` is for sparse parameters, and changes nothing for dense ones."""
+        if sparse_row_id_fn is not None:
+            warn_user(
+                "Module.prepare: sparse_row_id_fn names rows of row_sparse parameters; all parameters are dense, so it "
+                "changes nothing"
+            )
+
+    def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch.
+
+        A batch of another size or shape than the one before is fine: what is bound follows it. A batch without labels
+        is fine too, for prediction.
+
+        Parameters
+        ----------
+        data_batch
+            Anything with `data` and `label`; or a list of those, already sliced, one for each device.
+        is_train
+            The mode; None means `for_training`.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> module.bind([("data", (8, 3))], for_training=False)
+        >>> module.init_params()
+        >>> module.forward(mx.io.DataBatch([mx.nd.ones((5, 3))]))
+        >>> module.get_outputs()[0].shape
+        (5, 3)
+        """
+        asked: object = is_train
+        if asked.__class__ is str:  # the quickest way to ask: this is called for every batch
+            check_kind("Module.forward", or_none(FLAG), is_train=is_train)
+        training = self.for_training if is_train is None else is_train
+        if not training and self._cached_steps.predict(data_batch):
+            self._network.note_labels(cast(Batch, data_batch))  # no list of batches, for there is one device
+            return
+        need_params(self, "forward")
+        # Gradients that are sent one by one come from a backward of their own.
+        follows = self.backward_follows and not self._sends()
+        self._network.follow(data_batch).forward(data_batch, is_train, backward_follows=follows)
+
+    def backward(self, out_grads: HeadGrads = None) -> None:
+        need_params(self, "backward")
+        group = self._network.with_outputs("backward()")
+        if self._network.absent_labels:
+            warn_no_labels(self._network.absent_labels)
+        group.backward(out_grads, self._on_gradient())
+        self._network.has_gradients = True
+
+    def forward_backward(self, data_batch: AnyBatch) -> None:
+        # A pass for a batch is what the executors do, and nothing else.
+        plain = not overrides(self, "forward", "backward", of=Module) and not self._sends()
+        if not (plain and self._cached_steps.forward_backward(data_batch)):
+            super().forward_backward(data_batch)
+
+    def forward_backward_update(self, data_batch: AnyBatch) -> bool:
+        plain = self.loss_scaler is None and self.workers is None and not overrides(self, *_JOINED, of=Module)
+        return plain and self._cached_steps.forward_backward_update(data_batch, self._policy)
+
+    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
+        return self._network.with_outputs("get_outputs()").get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
+        return self._network.with_outputs("get_input_grads()").get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> Arrays:
+        return self._network.executors("get_states()").get_states(merge_multi_context)
+
+    def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
+        self._network.executors("set_states()").set_states(states, value)
+
+    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
+        group = self._network.with_outputs("update_metric()")
+        if labels.__class__ is not list:  # the common form, in every batch
+            check_kind("Module.update_metric", _LABELS, labels=labels)
+        try:
+            group.update_metric(eval_metric, labels or [], pre_sliced)
+        except AttributeError:
+            check_kind("Module.update_metric", _METRIC, eval_metric=eval_metric)
+            raise
+
+    def release(self) -> None:
+        """Free what the last batch holds for `backward`."""
+        for exe in self._network.executors("release()").execs:
+            exe.release()
+
+    def install_monitor(self, mon: Monitor) -> None:
+        check_kind("Module.install_monitor", _MONITOR, mon=mon)
+        self._network.executors("install_monitor()").install_monitor(mon)
+
+    # Updates.
 
     def update(self) -> None:
         """Update the parameters by the gradients of the last batch.
@@ -289,7 +693,7 @@ class Module(WholeSteps):
         With scaled losses (`contrib.amp.init_trainer`), a batch whose gradients overflow changes nothing.
         """
         self._need_policy("update()")
-        if not self._has_gradients:
+        if not self._network.has_gradients:
             warn_without_gradients(self._parameters.trained())
         if self.loss_scaler is None:
             self.apply_gradients()
@@ -320,16 +724,42 @@ class Module(WholeSteps):
         ]
 
     def clear_gradients(self) -> None:
-        """Set all gradients to zero, before new ones are added (``grad_req='add'``)."""
-        group = self._need_group("clear_gradients()")
-        found = [*(group.grad_arrays or ()), *(group.input_grad_arrays or ())]
-        gradients = [grad for grads in found for grad in grads if grad is not None]
-        dense = [grad.tensor.detach() for grad in gradients if isinstance(grad.storage, DenseStorage)]
-        if dense:
-            torch._foreach_zero_(dense)  # one call for all: this is done for every update
-        for grad in gradients:
-            if not isinstance(grad.storage, DenseStorage):
-                grad.write_unrecorded(grad.storage.zeros_like())
+        self._network.clear_gradients()
+
+    # Where workers train together.
+
+    def stores(self) -> list[KVStoreBase]:
+        return [] if self._policy is None or self._policy.store is None else [self._policy.store]
+
+    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
+        return list(self._network.executors("auxiliary_arrays()").aux_arrays)
+
+    def take_no_batch(self) -> None:
+        """Set gradients as a batch without samples has them."""
+        if self.batches_per_update == 1:  # otherwise the sums of earlier batches stay as they are
+            self.clear_gradients()
+        self._on_gradient()  # the other workers' pushes begin with their backward
+        self._network.has_gradients = True  # `update` is to use them
+
+    def _sends(self) -> bool:
+        # Scaled gradients are checked for an overflow first.
+        if not self.sends_gradients or self.loss_scaler is not None:
+            return False
+        policy = self._policy
+        return (
+            policy is not None
+            and policy.store is not None
+            and policy.store.capabilities.takes_ready_gradients
+        )
+
+    def _on_gradient(self) -> Callable[[str], None] | None:
+        if not self._sends() or self._policy is None:
+            return None
+        return self._policy.start_sending(self._parameters.trained())
+
+    def on_any_worker(self, holds: bool) -> bool:
+        """Return whether a condition holds on one of the workers whose gradients are summed."""
+        return any_of(self.stores(), holds)
 
     # Files.
 
@@ -363,16 +793,11 @@ class Module(WholeSteps):
             raise StateError("Module.save_checkpoint() needs init_params() first")
         if save_optimizer_states:
             self._need_policy("save_checkpoint(save_optimizer_states=True)")
-        if writes := writes_files(self.stores()):
-            self._symbol.save(checkpoint.symbol_path(prefix), remove_amp_cast=remove_amp_cast)
-            path = checkpoint.params_path(prefix, epoch)
-            self.save_params(path)
-            resolve(self.logger).info('Saved checkpoint to "%s"', path)
-        if save_optimizer_states:
-            path = checkpoint.states_path(prefix, epoch)
-            self.save_optimizer_states(path)
-            if writes:
-                resolve(self.logger).info('Saved optimizer state to "%s"', path)
+
+        def save_network() -> None:
+            self.symbol.save(checkpoint.symbol_path(prefix), remove_amp_cast=remove_amp_cast)
+
+        write_checkpoint(self, prefix, epoch, save_network, states=save_optimizer_states)
 
     @classmethod
     def load(cls, prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
@@ -431,21 +856,15 @@ class Module(WholeSteps):
 
     def arrays_state(self) -> StateTree:
         """Return the arrays of all devices: parameters, auxiliary states, states."""
-        group = self._need_group("arrays_state()")
+        group = self._network.executors("arrays_state()")
         return {**self._parameters.state_dict(), "states": [list(arrays) for arrays in group.state_arrays]}
 
     def load_arrays_state(self, state: StateTree) -> None:
         """Load what `arrays_state` returned, bound in the same way; the parameters then have values."""
-        group = self._need_group("load_arrays_state()")
+        group = self._network.executors("load_arrays_state()")
         saved = cast(ModuleState, state)
         self._parameters.load_state_dict(saved)
-        for targets, sources in zip(group.state_arrays, saved["states"], strict=True):
-            if len(sources) != len(targets):
-                raise StateError(
-                    f"Module.load_run_state: states of {len(sources)} devices cannot be resumed on {len(targets)}; "
-                    "bind to as many, or set_states()"
-                )
-            copy_across(sources, targets)
+        load_states(group.state_arrays, saved["states"], "Module")
 
 
 def _warn(what: str, remedy: str) -> None:

@@ -64,7 +64,7 @@ def _set_updater(module: Any, function: Any) -> None:
 
 
 def _input_names(kind: str) -> property:
-    return _view(f"_inputs.{kind}", lambda module, names: setattr(module._inputs, kind, list(names)))
+    return _view(f"_network.{kind}", lambda module, names: setattr(module._network, kind, list(names)))
 
 
 #: Of every module with `parameters`, `executors`, `binding` and `policy`.

@@ -7,15 +7,55 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from .. import files
 from .. import optimizer as opt
 from ..autograd import pause
-from ..kvstore import Key, KVStoreBase
+from ..kvstore import Key, KVStoreBase, choose_store
 from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
 from ..optimizer.arrays import StoredState
 from .device_arrays import Trained, copy_across
 from .parameters import Parameters
+from .settings import OptimizerSettings
 from .update_policy import UpdatePolicy
 
-__all__ = ["LocalUpdate", "StoreUpdate"]
+__all__ = ["LocalUpdate", "StoreUpdate", "make_policy"]
+
+
+def make_policy(
+    settings: OptimizerSettings,
+    parameters: Parameters,
+    make_optimizer: Callable[[OptimizerSettings, float, Mapping[int, str]], opt.Optimizer],
+    *,
+    samples: int,
+    first_index: int = 0,
+) -> UpdatePolicy:
+    """Return what updates parameters.
+
+    Parameters
+    ----------
+    settings
+        The arguments of `init_optimizer`.
+    parameters
+        What is updated.
+    make_optimizer
+        Returns the optimizer for settings, a `rescale_grad`, and the name of each index.
+    samples
+        How many samples' gradients this worker sums for an update.
+    first_index
+        More than 0 where modules share an optimizer.
+    """
+    names, count = parameters.names, len(parameters.devices)
+    first_arrays = {name: arrays[0] for name, arrays in parameters.by_device().items()}
+    store, store_updates = choose_store(settings.kvstore, count, first_arrays)
+    # Workers that do not wait for each other update one by one, each by the gradients of its own batch.
+    if store is not None and store.capabilities.spans_processes and store.capabilities.is_synchronous:
+        samples *= store.num_workers
+    # MXNet's numbering, by which optimizers find multipliers, and .states files their states: a parameter has an
+    # index on each device, unless the store updates, which knows it by its name.
+    first, copies = (0, 1) if store_updates else (first_index, count)
+    by_index = {first + i * copies + k: name for i, name in enumerate(names) for k in range(copies)}
+    made = make_optimizer(settings, 1.0 / samples, by_index)
+    if store is not None and store_updates:
+        return StoreUpdate(made, names, store)
+    return LocalUpdate(made, names, store, num_devices=count, first_index=first_index)
 
 
 class LocalUpdate(UpdatePolicy):

@@ -15,7 +15,6 @@ from ...executor import GradReqs
 from ...executor.group.replicas import GroupDevices
 from ...module import Module
 from ...module.batches import AnyBatch, rewind
-from ...module.bound_module import BoundModule
 from ...module.descs import Shapes
 from ...module.device_arrays import copy_across
 from ...module.jobs import job_of
@@ -139,15 +138,15 @@ class SVRGModule(WithSnapshot):
         # It shares no array with this module: w̃ must not change while w is trained.
         self._mod_aux = Module(
             symbol,
-            self._inputs.data_names,
+            self._network.data_names,
             [
-                name for name in self._inputs.label_names if name in arguments
+                name for name in self._network.label_names if name in arguments
             ],  # `self` has warned of the others
             logger,
             self.parameters.devices,
-            self._work_load_list,
+            self._network.work_load_list,
             self.parameters.fixed,
-            self._inputs.state_names,
+            self._network.state_names,
             group2ctxs,
         )
         self._full_keys = full_keys(self.parameters.names)
@@ -183,7 +182,7 @@ class SVRGModule(WithSnapshot):
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: BoundModule | None = None,
+        shared_module: Module | None = None,
         grad_req: GradReqs = "write",
         **kwargs: object,
     ) -> None:
@@ -209,7 +208,7 @@ class SVRGModule(WithSnapshot):
 
     def _bind_aux(self, data_shapes: Shapes, label_shapes: Shapes | None) -> None:
         """Bind the module of the snapshot, and make arrays for the full gradients that have none."""
-        requests, parameters = self._need_group("bind()").grad_req, self.parameters
+        requests, parameters = self._network.executors("bind()").grad_req, self.parameters
         self._mod_aux.use_loss_scaler(self.loss_scaler, outputs=self._scales_outputs)
         self._mod_aux.bind(
             data_shapes,
@@ -425,7 +424,7 @@ class SVRGModule(WithSnapshot):
 
     def _update_svrg_gradients(self, request: str) -> None:
         """Apply the rule on each device, to the gradients with this request."""
-        requests = self._need_group("update()").grad_req
+        requests = self._network.executors("update()").grad_req
         gradients = zip(
             self.gradients_by_device(),
             self._mod_aux.gradients_by_device(),
