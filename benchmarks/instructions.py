@@ -61,7 +61,7 @@ class Row:
 ROWS = {
     "relu": Row("mx.nd.relu(x)"),
     "add": Row("x + x"),
-    "multiply": Row("x * 2.0", f"{_SETUP}x * 2.0\n"),  # the second time makes an array of the number
+    "multiply": Row("x * 2.0", f"{_SETUP}x * 2.0\n"),
     "sum": Row("mx.nd.sum(x, axis=1)"),
     "mlp_step": Row("module.forward_backward(batch); module.update()", _SETUP + _STEP),
 }

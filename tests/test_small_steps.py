@@ -114,20 +114,18 @@ def test_a_batch_of_fit_calls_few_functions(row: str, bound: int) -> None:
 @pytest.mark.parametrize(
     ("call", "bound"),
     [
-        (lambda x: mx.nd.relu(x), 5),
-        (lambda x: x + x, 5),
-        (lambda x: x + 1.0, 5),
-        (lambda x: mx.nd.dot(x, x), 5),
-        (lambda x: mx.nd.sum(x, axis=1), 7),
-        (lambda x: mx.nd.FullyConnected(x, x, num_hidden=2, no_bias=True), 7),
+        (lambda x: mx.nd.relu(x), 9),
+        (lambda x: x + x, 8),
+        (lambda x: x + 1.0, 11),
+        (lambda x: mx.nd.dot(x, x), 9),
+        (lambda x: mx.nd.sum(x, axis=1), 11),
+        (lambda x: mx.nd.FullyConnected(x, x, num_hidden=2, no_bias=True), 9),
     ],
     ids=["relu", "add", "add_number", "dot", "sum", "FullyConnected"],
 )
 def test_an_imperative_call_makes_few_others(call: Callable[[Any], object], bound: int) -> None:
     x = mx.nd.ones((2, 2))
-    # Reads the operator's signature and the arguments, makes an array of a number, writes out the call.
-    for _ in range(3):
-        call(x)
+    call(x)  # reads the operator's signature and the arguments
     with python_calls() as found:
         call(x)
     assert sum(found.values()) <= bound, found.most_common()

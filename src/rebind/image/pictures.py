@@ -13,7 +13,7 @@ from ..checks import PATH, check_kind
 from ..errors import ArgumentError, DTypeError, MissingFileError, ParameterError, ShapeError, StateError
 from ..mode import mode
 from ..ndarray import NDArray
-from ..ndarray.invoke import call
+from ..ndarray.calls import call
 from ..ops import find
 
 __all__ = [

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
-from ..ndarray.callers import invoke_by_name
+from ..ndarray.calls import invoke_by_name
 
 __all__ = ["imrotate", "random_rotate"]
 

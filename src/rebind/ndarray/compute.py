@@ -51,7 +51,7 @@ def compute(
     """
     tensors: list[Tensor | None] = []
     first: torch.dtype | None = None
-    same_type = True
+    same_type, has_gradient = True, recording
     # One pass, since this runs for every call of nd.X: it collects all that is needed of the arrays.
     for array in arrays:
         if array is None:
@@ -67,6 +67,7 @@ def compute(
                 return compute_exactly(compute, op, arrays, p, device)
             tensor = array.leaf
         tensors.append(tensor)
+        has_gradient = has_gradient or tensor.requires_grad
         if first is None:
             first = tensor.dtype
             device = device or array.device
@@ -80,9 +81,10 @@ def compute(
     keywords: dict[str, Any] = signature.keywords(p) if signature.count else p
     if signature.modes:
         keywords = with_modes(keywords, signature.modes, device)
-    before = is_grad_enabled()
+    # Of tensors that have no gradient torch records nothing, in whatever mode. As `grad_mode`, at a third of its cost.
+    is_switched = has_gradient and is_grad_enabled() is not recording
     try:
-        if before is not recording:  # as `grad_mode` does, at a third of its cost
+        if is_switched:
             set_grad_enabled(recording)
         if kernel_over is not None:
             kernel_over(*tensors, **keywords)
@@ -101,8 +103,8 @@ def compute(
     except (RuntimeError, IndexError) as error:
         raise_explained(error, op, tensors, p)
     finally:
-        if before is not recording:
-            set_grad_enabled(before)
+        if is_switched:
+            set_grad_enabled(not recording)
 
 
 def _detach_states(tensors: list[Tensor | None], count: int) -> None:
@@ -267,8 +269,8 @@ def unaliased(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
 
 def _begins_with_one(value: Tensor, inputs: Sequence[Tensor | None]) -> bool:
     """Whether a result that is no view begins in memory where an input does: itself, or what `detach` returns."""
-    place = value.data_ptr()
-    return any([tensor is not None and tensor.data_ptr() == place for tensor in inputs])
+    start = value.data_ptr()
+    return any([tensor is not None and tensor.data_ptr() == start for tensor in inputs])
 
 
 def unaliased_single(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:

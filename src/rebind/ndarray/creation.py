@@ -21,7 +21,7 @@ from ..ops.failures import is_of_memory
 from ..ops.frontend import split_parameters
 from ..shapes import as_shape, normalize_axis
 from .base import wrap
-from .callers import make_caller
+from .calls import make_caller
 from .ndarray import NDArray, array, call
 from .sending import sent
 from .storage import DenseStorage, Storage, storage_kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..device import Device, as_device
@@ -11,7 +11,6 @@ from ..dtypes import DTypeLike
 from ..mode import mode
 from ..ops import find
 from ..ops.random_frontend import Front, Reader, zipfian
-from .callers import Translated, make_caller
 from .ndarray import NDArray, array, call
 
 __all__ = ["FRONT", "multinomial", "rand_zipfian"]
@@ -20,15 +19,15 @@ __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 def _draws(kind: str, read: Reader[NDArray], called_as: str) -> Callable[..., NDArray]:
     """Return what draws with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
 
-    def translate(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Translated:
+    def function(*args: Any, **kwargs: Any) -> NDArray:
         inputs, parameters, given = read(args, kwargs)
-        op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
         # The operator has no shape without axes: files write () for one number in an array of shape (1,).
         is_single = not inputs and given.get("out") is None and given.get("shape") == ()
-        keywords = _keywords(parameters, called_as, **given)
-        return Translated(op, inputs, keywords, _without_axes if is_single else None)
+        op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
+        drawn: NDArray = call(op, inputs, _keywords(parameters, called_as, **given), called_as)
+        return drawn.reshape(()) if is_single and mode.numpy_shapes else drawn
 
-    return make_caller(find(f"_random_{kind}"), called_as, translate)
+    return function
 
 
 def _keywords(
@@ -57,10 +56,6 @@ def _keywords(
     if out is not None:
         keywords["out"] = out
     return keywords
-
-
-def _without_axes(drawn: NDArray) -> NDArray:
-    return drawn.reshape(()) if mode.numpy_shapes else drawn
 
 
 def _argument(name: str, annotation: object) -> inspect.Parameter:

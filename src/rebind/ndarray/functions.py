@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ops import Operator
 from ..ops.frontend import documentation, signature
-from .callers import make_caller
+from .calls import make_caller
 from .ndarray import NDArray
 
 __all__ = ["make_function"]

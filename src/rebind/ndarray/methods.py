@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..ops import Operator, find
 from ..ops.methods import FLUENT_METHODS
 from .base import ArrayBase
-from .callers import make_caller
+from .calls import make_caller
 
 __all__ = ["OperatorMethods"]
 

@@ -18,10 +18,10 @@ from ..errors import ArgumentError, DeviceError, ShapeError
 from ..mode import mode
 from .arithmetic import BINARY, Arithmetic, BinaryOperators, combine
 from .base import ArrayBase, wrap, wrap_tensor
-from .callers import invoke_by_name
+from .calls import call, invoke_by_name
 from .conversion import Conversions
 from .gradients import Gradients
-from .invoke import call, invoke
+from .invoke import invoke
 from .methods import OperatorMethods
 from .numpy_like import NumPyLike
 from .old_methods import OldMethods

@@ -15,7 +15,7 @@ from ..errors import MXNetError, ShapeError
 from ..mode import mode
 from .arithmetic import BINARY, Operand, combine
 from .base import Array, ArrayBase, wrap_tensor
-from .callers import invoke_by_name
+from .calls import invoke_by_name
 from .history import opaque_step
 from .reading import array_like
 

@@ -19,10 +19,9 @@ from ..ops.frontend import split_parameters
 from ..ops.reshape import reshape_target
 from . import indexing
 from .base import ArrayBase
-from .callers import invoke_by_name
+from .calls import call, invoke_by_name
 from .history import opaque_step, remember
 from .indexing import Bounds, Key, TorchKey
-from .invoke import call
 from .reading import read_numbers
 from .sending import sent
 from .storage import DenseStorage

@@ -1,38 +1,36 @@
-"""A call that repeats an earlier one gives what that one gave: for every operator, and whatever comes in between."""
+"""A call of an operator that repeats an earlier one gives what that one gave, whatever comes in between."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import rebind as mx
-from rebind.ndarray import callers, forms
-from rebind.ndarray.callers import make_caller
-from rebind.ndarray.written_calls import write_call
+from rebind.ndarray import calls
+from rebind.ndarray.calls import make_caller
 from rebind.ops import OPERATORS, find
 
 from ..ops.sample import Sample
 from ..ops.samples import SAMPLES
+from .test_storage import Shuffled
 
 
 @pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What forms have returned since."""
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The operators whose calls have been read since."""
     found: list[Any] = []
+    read_call = calls.read_call
 
-    def noting(*args: Any) -> Callable[..., Any]:
-        call = write_call(*args)
+    def noting(op: Any, *args: Any) -> Any:
+        found.append(op)
+        return read_call(op, *args)
 
-        def noted(*given: Any) -> Any:
-            found.append(call(*given))
-            return found[-1]
-
-        return noted
-
-    monkeypatch.setattr(forms, "write_call", noting)
+    monkeypatch.setattr(calls, "read_call", noting)
     return found
 
 
@@ -63,7 +61,7 @@ def test_a_call_again_gives_the_same_in_memory_of_its_own(sample: Sample) -> Non
 def test_a_recorded_call_again_gives_the_same_gradients(sample: Sample) -> None:
     function = make_caller(OPERATORS[sample.name], sample.name)
     found = []
-    for _ in range(3):  # reads the call, writes it out, runs it
+    for _ in range(3):
         arrays = [mx.nd.array(value, dtype=value.dtype) for value in sample.inputs()]
         for array in arrays:
             array.attach_grad()
@@ -86,14 +84,13 @@ def test_a_recorded_call_again_gives_the_same_gradients(sample: Sample) -> None:
     ids=str,
 )
 def test_what_was_read_of_a_call_is_remembered(
-    runs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    reads: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     function = make_caller(find("sum"), "sum")
     x = mx.nd.array([[1, 2], [3, 4]])
     first = function(x, *args, **kwargs)
-    assert not runs
     np.testing.assert_array_equal(function(x, *args, **kwargs).asnumpy(), first.asnumpy())
-    assert len(runs) == 1 and runs[0] is not None
+    assert len(reads) == 1
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
@@ -132,7 +129,7 @@ LAYER = {"data": (1, 2), "weight": (3, 2), "bias": (3,)}
     ids=str,
 )
 def test_arrays_by_name_are_remembered(
-    runs: list[Any], name: str, by_position: tuple[str, ...], by_name: tuple[str, ...]
+    reads: list[Any], name: str, by_position: tuple[str, ...], by_name: tuple[str, ...]
 ) -> None:
     function = make_caller(find(name), name)
     for time in range(4):
@@ -149,16 +146,16 @@ def test_arrays_by_name_are_remembered(
         np.testing.assert_allclose(found, data @ weight.T + (0 if time == 2 else bias), rtol=1e-5)
         if "out" in by_name:
             np.testing.assert_array_equal(out, found)
-    assert len(runs) == 2 and all(each is not None for each in runs)
+    assert len(reads) == 2
 
 
-def test_arrays_of_several_types_are_remembered(runs: list[Any]) -> None:
+def test_arrays_of_several_types_are_remembered(reads: list[Any]) -> None:
     function = make_caller(find("take"), "take")
     x = mx.nd.array([[1, 2], [3, 4]])
     for kind in ("int32", "int32", "int64", "float32", "uint8"):
         found = function(x, mx.nd.array([1, 1, 0], dtype=kind))
         np.testing.assert_array_equal(found.asnumpy(), [[3, 4], [3, 4], [1, 2]])
-    assert len(runs) == 4 and all(each is not None for each in runs)
+    assert len(reads) == 1
 
 
 def test_what_is_no_array_among_arrays_of_several_types() -> None:
@@ -197,7 +194,7 @@ def test_a_result_over_an_input() -> None:
     ids=str,
 )
 def test_what_need_not_repeat_is_read_again(
-    runs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    reads: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     function = make_caller(find("Reshape"), "Reshape")
     for _ in range(3):
@@ -211,7 +208,7 @@ def test_what_need_not_repeat_is_read_again(
             continue
         found = function(*(() if "data" in given else (x,)), **given)
         np.testing.assert_array_equal((found[0] if isinstance(found, list) else found).asnumpy(), [[1, 2]])
-    assert not runs
+    assert len(reads) == 3
 
 
 def test_an_array_that_is_ignored_is_ignored_again() -> None:
@@ -246,7 +243,7 @@ def test_errors_of_a_call_again_name_the_operator_as_it_was_called() -> None:
             function(*args)
 
 
-def test_a_form_stands_back_where_something_is_recorded() -> None:
+def test_a_call_again_is_recorded_where_the_first_was_not() -> None:
     function = make_caller(find("square"), "square")
     x = mx.nd.array([3.0])
     x.attach_grad()
@@ -279,25 +276,25 @@ def test_a_call_takes_the_device_that_is_the_default_then() -> None:
         assert function(shape=(2,), ctx=device).context == device
 
 
-def test_forms_are_bounded(monkeypatch: pytest.MonkeyPatch, runs: list[Any]) -> None:
-    monkeypatch.setattr(callers, "_MOST_FORMS", 2)
+def test_forms_are_bounded(monkeypatch: pytest.MonkeyPatch, reads: list[Any]) -> None:
+    monkeypatch.setattr(calls, "_MOST_FORMS", 2)
     function = make_caller(find("clip"), "clip")
     x = mx.nd.array([9])
     for most in (1, 2, 3, 1, 1):
         assert function(x, a_min=0, a_max=most).item() == most
-    assert len(runs) == 1
+    assert len(reads) == 4
 
 
-def test_forms_of_arrays_by_name_are_bounded(monkeypatch: pytest.MonkeyPatch, runs: list[Any]) -> None:
-    monkeypatch.setattr(callers, "_MOST_FORMS", 2)
+def test_forms_of_arrays_by_name_are_bounded(monkeypatch: pytest.MonkeyPatch, reads: list[Any]) -> None:
+    monkeypatch.setattr(calls, "_MOST_FORMS", 2)
     function = make_caller(find("clip"), "clip")
     x = mx.nd.array([9])
     for most in (1, 2, 3, 1, 1):
         assert function(data=x, a_min=0, a_max=most).item() == most
-    assert len(runs) == 1
+    assert len(reads) == 4
 
 
-def test_arrays_by_position_and_by_name_in_turn(runs: list[Any]) -> None:
+def test_arrays_by_position_and_by_name_in_turn(reads: list[Any]) -> None:
     function = make_caller(find("sum"), "sum")
     x, out = mx.nd.array([[1, 2], [3, 4]]), mx.nd.zeros((2,))
     for _ in range(3):
@@ -306,7 +303,7 @@ def test_arrays_by_position_and_by_name_in_turn(runs: list[Any]) -> None:
             assert function(data=x, axis=axis).asnumpy().tolist() == wanted
             assert function(axis=axis, data=x).asnumpy().tolist() == wanted
             assert function(x, axis, out=out).asnumpy().tolist() == wanted
-    assert len(runs) == 2 * 8 and all(each is not None for each in runs)
+    assert len(reads) == 8
 
 
 @pytest.mark.parametrize(
@@ -321,15 +318,14 @@ def test_arrays_by_position_and_by_name_in_turn(runs: list[Any]) -> None:
     ],
     ids=str,
 )
-def test_what_was_read_of_a_draw_is_remembered(
-    runs: list[Any], draw: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+def test_a_draw_again_gives_the_same_after_the_same_seed(
+    draw: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     function = getattr(mx.nd.random, draw)
     found = []
     for _ in range(3):
         mx.random.seed(5)
         found.append(function(*args, **kwargs))
-    assert len(runs) >= 2 and all(each is not None for each in runs)
     for each in found[1:]:
         assert (each.dtype, each.context) == (found[0].dtype, found[0].context)
         np.testing.assert_array_equal(each.asnumpy(), found[0].asnumpy())
@@ -356,3 +352,118 @@ def test_draws_that_are_read_each_time() -> None:
             mx.nd.random.normal(low, out)
         with pytest.raises(mx.MXNetError, match=r"^random\.normal: out must have shape \(2,\)"):
             mx.nd.random.normal(low, low, out=out)
+
+
+@pytest.fixture(params=[True, False], ids=["recording", "not recording"])
+def torch_records(request: pytest.FixtureRequest) -> Iterator[bool]:
+    """Whether torch's own recording is switched on; a call leaves it so."""
+    with torch.set_grad_enabled(request.param):
+        yield request.param
+        assert torch.is_grad_enabled() is request.param
+
+
+def arrays(count: int, dtype: str = "float32") -> list[mx.nd.NDArray]:
+    return [mx.nd.array([[i + 1, 2 * i], [i, i + 3]], dtype=dtype) for i in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 20])
+def test_as_many_arrays_as_there_are(count: int, torch_records: bool) -> None:
+    function = make_caller(find("Concat"), "Concat")
+    given = arrays(count)
+    for _ in range(2):
+        found = function(*given, dim=1)
+        np.testing.assert_array_equal(found.asnumpy(), np.concatenate([each.asnumpy() for each in given], 1))
+
+
+def test_an_array_that_is_given_twice(reads: list[Any]) -> None:
+    function = make_caller(find("elemwise_sub"), "elemwise_sub")
+    x, y = arrays(2)
+    for one, other in ((x, x), (x, y), (y, x), (y, y)):
+        for found in (function(one, other), function(rhs=other, lhs=one)):
+            np.testing.assert_array_equal(found.asnumpy(), one.asnumpy() - other.asnumpy())
+    assert len(reads) == 2
+
+
+def test_arrays_in_tuples_are_not_held() -> None:
+    function = make_caller(find("add_n"), "add_n")
+    x = mx.nd.array([1, 2])
+    held = sys.getrefcount(x)
+    for _ in range(2):
+        assert function((x, x)).asnumpy().tolist() == [2, 4]
+    assert sys.getrefcount(x) == held
+
+
+@pytest.mark.filterwarnings("ignore:elemwise_add. no kernel")
+def test_arrays_of_another_storage_in_a_call_again() -> None:
+    function = make_caller(find("elemwise_add"), "elemwise_add")
+    [x] = arrays(1)
+    shuffled = mx.nd.NDArray(Shuffled(x.tensor, torch.arange(len(x))))
+    for other in (x, shuffled, x):
+        np.testing.assert_array_equal(function(x, other).asnumpy(), 2 * x.asnumpy())
+
+
+def test_what_is_recorded(torch_records: bool) -> None:
+    function = make_caller(find("elemwise_mul"), "elemwise_mul")
+    x, y = arrays(2)
+    for each in (x, y):
+        each.attach_grad()
+    with mx.autograd.record():
+        z = function(function(x, y), y)
+    z.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), y.asnumpy() ** 2)
+    np.testing.assert_array_equal(y.grad.asnumpy(), (2 * x * y).asnumpy())
+    # Outside nothing is recorded, whatever torch would do with a tensor that has a gradient behind it.
+    with mx.autograd.record():
+        z = function(x, y)
+    assert z.tensor.requires_grad and not function(z, z).tensor.requires_grad
+
+
+def test_a_result_in_memory_of_an_input_is_copied(torch_records: bool) -> None:
+    [x] = arrays(1)
+    before = x.asnumpy()
+    for name, given in (
+        ("Reshape", {"shape": (4,)}),
+        ("identity", {}),
+        ("slice_axis", {"axis": 0, "begin": 0, "end": 1}),
+    ):
+        function = make_caller(find(name), name)
+        for _ in range(2):
+            function(x, **given)[:] = 7
+            np.testing.assert_array_equal(x.asnumpy(), before)
+
+
+def test_a_result_over_inputs(torch_records: bool) -> None:
+    add = make_caller(find("elemwise_add"), "elemwise_add")
+    x, y = arrays(2)
+    memory, wanted = y.tensor.data_ptr(), (x + y).asnumpy()
+    assert add(x, y, out=y) is y
+    np.testing.assert_array_equal(y.asnumpy(), wanted)
+    assert add(y, y, out=y) is y
+    np.testing.assert_array_equal(y.asnumpy(), 2 * wanted)
+    assert y.tensor.data_ptr() == memory
+    # An array with a gradient behind it is a constant from here on.
+    x.attach_grad()
+    with mx.autograd.record():
+        z = x * 2
+    assert add(z, y, out=z) is z and not z.tensor.requires_grad
+
+
+def test_an_error_leaves_recording_as_it_was(torch_records: bool) -> None:
+    dot = make_caller(find("dot"), "dot")
+    x = mx.nd.ones((2, 3))
+    for _ in range(2):
+        with pytest.raises(mx.MXNetError, match=r"\(2, 3\)"):
+            dot(x, x)
+
+
+def test_draws_and_devices() -> None:
+    draw = make_caller(find("_random_uniform"), "_random_uniform")
+    mx.random.seed(3)
+    first = [draw(shape=(3,)), draw(shape=(3,))]
+    mx.random.seed(3)
+    for made in first:
+        np.testing.assert_array_equal(draw(shape=(3,)).asnumpy(), made.asnumpy())
+    with mx.cpu(1):
+        assert draw(shape=(3,)).context == mx.cpu(1)
+        assert draw(shape=(3,), ctx="cpu(2)").context == mx.cpu(2)
+    assert draw(shape=(3,)).context == mx.cpu(0)
