@@ -25,6 +25,7 @@ import rebind as mx
 from rebind.graph.symbol_json import HIDDEN_KEYS
 from rebind.ops import OPERATORS, Operator
 from rebind.ops.frontend import NAMESPACES, plain_type, split_docstring
+from rebind.ops.methods import FLUENT_METHODS
 from rebind.params import Parameter
 
 SOURCE = Path(mx.__file__).parent
@@ -221,11 +222,10 @@ _FRONT_END_MODULES = {"front_ends": "updates"}
 def methods(front: Front) -> str:
     """Return the stub of the methods that are operators."""
     base = "SymbolBase" if front.inputs_follow else "ArrayBase"
-    text = f'class OperatorMethods({base}):\n    """A method for each operator of `FLUENT_METHODS`."""\n\n'
-    own = getattr(mx, front.package).methods.OperatorMethods
-    for name in sorted(vars(own)):
+    text = f'class FluentMethods({base}):\n    """A method for each operator of `FLUENT_METHODS`."""\n\n'
+    for name in sorted(FLUENT_METHODS):
         # What a class writes by hand wins; a stub with both would contradict itself.
-        if name.startswith("_") or getattr(front.kind, name) is not vars(own)[name]:
+        if not hasattr(getattr(front.kind, name), "__wrapped__"):
             continue
         op = OPERATORS[name]
         # Their class is below the one that users hold, which it does not import.
@@ -295,7 +295,7 @@ def stubs() -> dict[Path, str]:
     for front in (ARRAYS, SYMBOLS):
         package = getattr(mx, front.package)
         found[f"{front.package}/generated.pyi"] = generated(front)
-        found[f"{front.package}/methods.pyi"] = methods(front)
+        found[f"{front.package}/fluent.pyi"] = methods(front)
         random = f"`{front.short}.random`: functions that draw random numbers."
         found[f"{front.package}/random.pyi"] = functions(front, package.random, random)
         updates = f"Functions of `{front.short}.contrib` over update operators."

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..ops import Operator, find
-from ..ops.python_operators import PYTHON_OPERATORS, BinaryMethods, BinaryNames
+from ..ops.python_operators import PYTHON_OPERATORS, BinaryNames, binary_methods
 from ..params import Params
-from .base import Array, ArrayBase, Scalar
+from .base import ArrayBase, Scalar
 from .calls import invoke_by_name
 from .invoke import invoke
 from .reading import array_like
 from .storage import DenseStorage
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["BINARY", "Arithmetic", "BinaryOperators", "Operand", "combine"]
 
@@ -65,38 +68,53 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     return invoke(op, (array_,), op.parse({"scalar": number}))
 
 
-class Arithmetic(ArrayBase, BinaryMethods["Operand", Array], combine=combine, operators=BINARY):
+class Arithmetic(ArrayBase):
     """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``."""
 
     __slots__ = ()
+    # ``x == y`` is element by element and says nothing of identity, by which arrays are hashed.
+    __hash__ = object.__hash__
 
-    def __neg__(self) -> Array:
+    if TYPE_CHECKING:  # set below
+
+        def _binary(self, other: Operand, /) -> Self: ...
+
+        __add__ = __sub__ = __mul__ = __truediv__ = __mod__ = __pow__ = _binary
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rmod__ = __rpow__ = _binary
+        __gt__ = __ge__ = __lt__ = __le__ = _binary
+        __eq__ = __ne__ = _binary  # type: ignore[assignment]  # element by element, unlike object's
+
+    def __neg__(self) -> Self:
         return invoke_by_name("negative", self)
 
-    def __abs__(self) -> Array:
+    def __abs__(self) -> Self:
         return invoke_by_name("abs", self)
 
-    def __iadd__(self, other: Operand) -> Array:
+    def __iadd__(self, other: Operand) -> Self:
         # The most frequent one, of sums over batches and gradients that are collected, needs no other memory.
         if isinstance(other, ArrayBase) and _can_take(self, other):
             return invoke(_SUM, (self, other), _NO_PARAMS, self)
         return self._in_place(self + other)
 
-    def __isub__(self, other: Operand) -> Array:
+    def __isub__(self, other: Operand) -> Self:
         return self._in_place(self - other)
 
-    def __imul__(self, other: Operand) -> Array:
+    def __imul__(self, other: Operand) -> Self:
         return self._in_place(self * other)
 
-    def __itruediv__(self, other: Operand) -> Array:
+    def __itruediv__(self, other: Operand) -> Self:
         return self._in_place(self / other)
 
-    def __imod__(self, other: Operand) -> Array:
+    def __imod__(self, other: Operand) -> Self:
         return self._in_place(self % other)
 
-    def _in_place(self, result: Array) -> Array:
+    def _in_place(self, result: ArrayBase) -> Self:
         self.write(result.tensor)
-        return self  # type: ignore[return-value]  # `Array` is what derives from this class
+        return self
+
+
+for _name, _method in binary_methods(combine, BINARY).items():
+    setattr(Arithmetic, _name, _method)
 
 
 #: The sum that can be written over an operand, which is of the same shape.

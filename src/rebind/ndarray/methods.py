@@ -1,6 +1,6 @@
 """Operators as methods of arrays: ``x.sum(axis=1)`` is ``nd.sum(x, axis=1)``.
 
-Their signatures are in ``methods.pyi``, which `make stubs` writes.
+Their signatures are in ``fluent.pyi``, which `make stubs` writes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from ..ops import Operator, find
 from ..ops.methods import FLUENT_METHODS
 from .base import ArrayBase
 from .calls import make_caller
+from .fluent import FluentMethods
 
 __all__ = ["OperatorMethods"]
 
 
-class OperatorMethods(ArrayBase):
+class OperatorMethods(FluentMethods):
     """A method for each operator of `FLUENT_METHODS`."""
 
     __slots__ = ()

@@ -32,7 +32,7 @@ from .storage import DenseStorage, Storage, convert, storage_kind
 __all__ = ["BINARY", "BinaryOperators", "NDArray", "array", "call", "combine", "invoke"]
 
 
-class NDArray(Conversions, OldMethods, Arithmetic["NDArray"], NumPyLike, Gradients, OperatorMethods):
+class NDArray(Conversions, OldMethods, Arithmetic, NumPyLike, Gradients, OperatorMethods):
     """An array of numbers of one type on one device.
 
     Rows (``a[1:3]``, ``a[0]``) and ``a.reshape(...)`` share memory with the array; other selections, and whatever

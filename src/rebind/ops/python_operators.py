@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["PYTHON_OPERATORS", "BinaryMethods", "BinaryNames", "PythonOperator"]
+__all__ = ["PYTHON_OPERATORS", "BinaryNames", "PythonOperator", "binary_methods"]
 
-Operand = TypeVar("Operand")
-Result = TypeVar("Result")
 Operators = TypeVar("Operators")
 
 
@@ -63,49 +61,30 @@ PYTHON_OPERATORS = {
 }
 
 
-class BinaryMethods(Generic[Operand, Result]):
-    """Methods for Python's binary operators: ``x + y``, ``2 / x``, ``x < y``.
+def binary_methods(
+    combine: Callable[[Operators, Any, Any], Any], operators: Mapping[str, Operators]
+) -> dict[str, Callable[[Any, Any], Any]]:
+    """Return the methods for Python's binary operators, by name: ``x + y``, ``2 / x``, ``x < y``.
 
-    A subclass gives the function that computes them, ``combine(operators, left, right)``, and for each of
-    Python's operators what that is given.
+    Parameters
+    ----------
+    combine
+        Computes them: ``combine(operators, left, right)``.
+    operators
+        What `combine` is given for each of Python's operators.
 
     Examples
     --------
-    >>> class Text(
-    ...     BinaryMethods, combine=lambda op, *sides: (op, *map(str, sides)), operators={"sub": "minus"}
-    ... ):
-    ...     def __str__(self):
-    ...         return "text"
-    >>> Text() - 1, 1 - Text()
-    (('minus', 'text', '1'), ('minus', '1', 'text'))
+    >>> methods = binary_methods(lambda *given: given, {"sub": "minus"})
+    >>> methods["__sub__"]("x", 1), methods["__rsub__"]("x", 1)
+    (('minus', 'x', 1), ('minus', 1, 'x'))
     """
-
-    __slots__ = ()
-    # ``x == y`` is element by element and says nothing of identity, by which arrays and symbols are hashed.
-    __hash__ = object.__hash__
-
-    def __init_subclass__(
-        cls,
-        combine: Callable[[Operators, Any, Any], Any] | None = None,
-        operators: Mapping[str, Operators] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init_subclass__(**kwargs)
-        if combine is None or operators is None:
-            return
-        for name, found in operators.items():
-            setattr(cls, f"__{name}__", _forward(combine, found))
-            if PYTHON_OPERATORS[name].arrays.reverse is not None:
-                setattr(cls, f"__r{name}__", _reflected(combine, found))
-
-    if TYPE_CHECKING:
-
-        def _binary(self, other: Operand, /) -> Result: ...
-
-        __add__ = __sub__ = __mul__ = __truediv__ = __mod__ = __pow__ = _binary
-        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rmod__ = __rpow__ = _binary
-        __gt__ = __ge__ = __lt__ = __le__ = _binary
-        __eq__ = __ne__ = _binary  # type: ignore[assignment]  # element by element, unlike object's
+    methods = {}
+    for name, found in operators.items():
+        methods[f"__{name}__"] = _forward(combine, found)
+        if PYTHON_OPERATORS[name].arrays.reverse is not None:
+            methods[f"__r{name}__"] = _reflected(combine, found)
+    return methods
 
 
 # The operators are bound here, once: ``x + y`` is the most frequent call, and looks nothing up.

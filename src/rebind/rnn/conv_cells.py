@@ -12,7 +12,7 @@ from ..errors import ParameterError, ShapeError
 from ..ops.nn.recurrent_layers import GATES
 from ..shapes import Shape, as_shape
 from ..symbol import Symbol
-from ..symbol.symbol import Dumped
+from ..symbol.creation import Dumped
 from .base_cell import Activation, BaseRNNCell, StateInfo, at_least_one
 from .cells import gru_step, lstm_step
 from .params import RNNParams

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ..dtypes import DTypeLike
 from ..symbol import Symbol, var
-from ..symbol.symbol import Dumped
+from ..symbol.creation import Dumped
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

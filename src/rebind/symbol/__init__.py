@@ -4,21 +4,25 @@ from typing import TYPE_CHECKING
 
 from . import contrib, generated, image, linalg, op, random, sparse
 from .creation import (
+    Group,
+    Variable,
     arange,
     eye,
     full,
     histogram,
     hypot,
     linspace,
+    load,
     maximum,
     minimum,
     ones,
     pow,
     power,
     split_v2,
+    var,
     zeros,
 )  # fmt: skip
-from .symbol import Group, Symbol, Variable, fromjson, load, load_json, var
+from .symbol import Symbol, fromjson, load_json
 from .torch_module import torch_module
 
 __all__ = [

@@ -14,7 +14,8 @@ from ..nested import flatten, pair, read_limit, restore
 from ..ops import find
 from ..params import format_value
 from ..scope import AttrScope, NameManager
-from .symbol import Symbol, compose, var
+from .creation import var
+from .symbol import Symbol, compose
 
 __all__ = ["cond", "foreach", "while_loop"]
 

@@ -1,26 +1,164 @@
-"""Symbols without inputs, and functions of symbols and numbers."""
+"""Symbols from names, files and numbers: variables, groups, and functions of symbols and numbers."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, Protocol
 
-from ..checks import NUMBER, check_kind
+from .. import dtypes, graph
+from ..checks import DICT, NUMBER, PATH, Kind, check_instance, check_kind
 from ..dtypes import DTypeLike
-from ..errors import ArgumentError
+from ..errors import ArgumentError, FormatError, MXNetError, ParameterError
+from ..graph import Entry, symbol_json
 from ..ops import find
 from ..ops.frontend import split_parameters
 from ..ops.python_operators import BinaryNames
-from .arithmetic import Operand, combine
+from ..ops.storage_types import storage_number
+from ..params import Parameter, format_value
+from ..scope import AttrScope
+from .base import SymbolBase
+from .methods import Operand, combine
 from .symbol import Symbol, compose
 
 __all__ = [
-    "arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power",
-    "split_v2", "zeros",
+    "Dumped", "Group", "Variable", "arange", "eye", "full", "histogram", "hypot", "linspace", "load", "maximum",
+    "minimum", "ones", "pow", "power", "split_v2", "var", "zeros",
 ]  # fmt: skip
+
+
+class Dumped(Protocol):
+    """What has a text for files, as an initializer does."""
+
+    def dumps(self) -> str:
+        """Return the text."""
+        ...
+
+
+def var(
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: int | Sequence[int] | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: DTypeLike | None = None,
+    init: str | Dumped | None = None,
+    stype: str | None = None,
+    **kwargs: str | float,
+) -> Symbol:
+    """Return a variable: an input, a label or a parameter.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    attr
+        Attributes.
+    shape, dtype
+        What is known of it; a size may be 0.
+    lr_mult, wd_mult
+        Factors of the learning rate and of weight decay.
+    init
+        An initializer, or its text, which wins over the module's.
+    stype
+        The kind of storage.
+    **kwargs
+        Further attributes; their names begin and end with two underscores.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> mx.sym.var("w", shape=(2, 3), lr_mult=0.5).attr("lr_mult")
+    '0.5'
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
+    # As files hold them: all values are text, and types and storages are MXNet's numbers.
+    if attr is not None:
+        check_kind("sym.var", DICT, attr=attr)
+    _check_settings(shape=shape, lr_mult=lr_mult, wd_mult=wd_mult)
+    texts: dict[str, str] = {}
+    for key, text in AttrScope.current.get(attr).items():
+        if not isinstance(text, str):
+            raise ParameterError(f"sym.var: attribute {key!r} must be a string; got {text!r}")
+        texts[symbol_json.hide(key)] = text
+    if shape is not None:
+        texts["__shape__"] = format_value(shape)
+    if lr_mult is not None:
+        texts["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        texts["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        texts["__dtype__"] = str(dtypes.flag(dtype, "sym.var: dtype"))
+    if init is not None:
+        check_instance(init, f"sym.var: init of {name!r}")
+        check_kind("sym.var", _INITIALIZER, init=init)
+        texts["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        texts["__storage_type__"] = str(storage_number(stype, "sym.var: stype"))
+    for key, value in kwargs.items():
+        if not symbol_json.is_attribute(key):
+            raise ParameterError(
+                f"sym.var: no parameter {key!r}; further attributes must begin and end with two underscores: __{key}__"
+            )
+        texts[key] = str(value)
+    return Symbol([Entry(graph.Variable(name, texts))])
+
+
+Variable = var
+
+#: Read as an operator's parameters are: their text will do.
+_SETTINGS = {
+    name: Parameter.from_annotation(name, annotation)
+    for name, annotation in (("shape", tuple[int, ...]), ("lr_mult", float), ("wd_mult", float))
+}
+_INITIALIZER = Kind(
+    "an Initializer or its text", lambda value: isinstance(value, str) or hasattr(value, "dumps")
+)
+
+
+def _check_settings(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            try:
+                _SETTINGS[name].parse(value)
+            except MXNetError as error:
+                raise error.locate("sym.var") from None
+
+
+def Group(symbols: Sequence[Symbol]) -> Symbol:
+    """Return one symbol with the outputs of several.
+
+    >>> import rebind as mx
+    >>> mx.sym.Group([mx.sym.var("a"), mx.sym.var("b")]).list_outputs()
+    ['a', 'b']
+    """
+    symbols = list(symbols)
+    if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
+        raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
+    return Symbol([entry for symbol in symbols for entry in symbol.graph.outputs])
+
+
+def load(fname: str | os.PathLike) -> Symbol:
+    """Return the symbol in a JSON file.
+
+    >>> import pathlib, tempfile, rebind as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = str(pathlib.Path(folder, "net-symbol.json"))
+    ...     mx.sym.exp(mx.sym.var("x"), name="e").save(path)
+    ...     load(path).list_outputs()
+    ['e_output']
+    """
+    check_kind("sym.load", PATH, fname=fname)
+    with open(fname, encoding="utf-8") as file:
+        try:
+            text = file.read()
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{os.fspath(fname)}: a symbol must be UTF-8 text; {error}") from None
+    return Symbol(symbol_json.loads(text, os.fspath(fname)))
 
 
 def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:

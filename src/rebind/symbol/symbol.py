@@ -1,7 +1,4 @@
-"""`Symbol`: the user's handle on a graph, and the functions that make one.
-
-Its methods come by idea from the modules beside this one, none of which knows of it.
-"""
+"""`Symbol`: the user's handle on a graph, which it composes, writes and binds."""
 
 from __future__ import annotations
 
@@ -9,48 +6,41 @@ import ctypes
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from .. import dtypes, graph
+from .. import files
 from ..absent import absent_function, old_names
-from ..checks import DICT, Kind, check_instance, check_kind
-from ..dtypes import DTypeLike
-from ..errors import ArgumentError, MXNetError, ParameterError, shown
+from ..checks import DICT, PATH, an, check_kind, or_none, warn_user
+from ..device import Device, as_device
+from ..dtypes import DTypeLike, torch_dtype
+from ..errors import ArgumentError, near_names, shown
+from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, run_as, simple_bind
 from ..first_use import OnFirstUse
-from ..graph import Entry, Node, rewrite, symbol_json
-from ..ops import Operator, find
-from ..ops.frontend import split_parameters
-from ..ops.storage_types import storage_number
-from ..params import Parameter, format_value
-from ..scope import AttrScope
-from .arithmetic import Arithmetic
-from .array_methods import ArrayMethods
-from .base import SymbolBase, no_such_argument, single_entry
-from .binding import Binding
+from ..graph import Entry, Facts, Graph, Node, Target, infer_shapes, infer_types, rewrite, symbol_json
+from ..graph.passes import backend_named, optimize, optimize_without_shapes, without_casts
+from ..mode import mode
+from ..ndarray import NDArray
+from ..ndarray.storage import has_storage_kind, storage_kind
+from ..ops import Operator
+from ..ops.storage_types import SPARSE, warn_of_dense
+from ..shapes import Shape
+from .base import SymbolBase, single_entry
 from .composition import apply
-from .inference import Inference
 from .methods import OperatorMethods
-from .numpy_calls import NumpyCalls
-from .serialization import Serialization, read_graph
+from .names import named_values, no_such_argument
 
-__all__ = [
-    "Group",
-    "Symbol",
-    "Variable",
-    "compose",
-    "fromjson",
-    "load",
-    "load_json",
-    "var",
-]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Symbol", "compose"]
+
+T = TypeVar("T")
 
 # Pictures are made above symbols in the layers, where they are found when a notebook asks for one.
 _SHOWN = OnFirstUse.from_modules("rebind.viz", {"symbol_html": "notebook"})
 
 
-class Symbol(
-    Binding, Inference, Serialization, Arithmetic["Symbol"], ArrayMethods, NumpyCalls, OperatorMethods
-):
+class Symbol(OperatorMethods):
     """A network, or a part of one: outputs of a graph.
 
     Symbols are made by `var` and by operators, and are not changed by use. ``symbol(data=other)`` is the network with
@@ -141,38 +131,289 @@ class Symbol(
         """A number that tells this object from others while it lives; there is no C library to hand it to."""
         return ctypes.c_void_p(id(self))
 
-    def astype(self, dtype: DTypeLike) -> Symbol:
-        """Return the symbol converted to `dtype`.
+    # Files.
+
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """Return the symbol as JSON, letter for letter as MXNet 1.9.1 writes it.
+
+        Parameters
+        ----------
+        remove_amp_cast
+            Leave out ``amp_cast`` and ``amp_multicast``, the casts of mixed precision.
+
+        Examples
+        --------
+        >>> import json
+        >>> import rebind as mx
+        >>> text = mx.sym.exp(mx.sym.var("x"), name="e").tojson()
+        >>> [node["name"] for node in json.loads(text)["nodes"]]
+        ['x', 'e']
+        """
+        return symbol_json.dumps(
+            without_casts(self._graph) if remove_amp_cast else self._graph, mode.numpy_shapes
+        )
+
+    def save(self, fname: str | os.PathLike, remove_amp_cast: bool = True) -> None:
+        """Write the symbol to a JSON file, which appears whole or not at all; for `remove_amp_cast` see `tojson`.
+
+        >>> import pathlib, tempfile, rebind as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "net-symbol.json")
+        ...     mx.sym.var("x").save(path)
+        ...     '"name": "x"' in path.read_text()
+        True
+        """
+        check_kind("Symbol.save", PATH, fname=fname)
+        with files.atomic_write(fname) as file:
+            file.write(self.tojson(remove_amp_cast).encode())
+
+    def __setstate__(self, state: Mapping[str, str | None]) -> None:
+        """Take the graph from a pickle of MXNet's: ``{'handle': JSON}``.
 
         >>> import rebind as mx
-        >>> mx.sym.var("x").astype("float16").infer_type(x="float32")[1]
-        [<class 'numpy.float16'>]
+        >>> x = mx.sym.var("x")
+        >>> x.__setstate__({"handle": mx.sym.exp(x, name="e").tojson()})
+        >>> x.list_outputs()
+        ['e_output']
         """
-        return compose(find("Cast"), "cast", (self,), {"dtype": dtype})
+        text = state["handle"]
+        self._graph = Graph(()) if text is None else symbol_json.loads(text)
 
-    def reshape(self, *shape: int | Sequence[int], **kwargs: int | Sequence[int] | bool | str) -> Symbol:
-        """Return the symbol in another shape; see the operator `Reshape` for the codes.
+    # What runs it.
+
+    def bind(
+        self,
+        ctx: Device,
+        args: Arrays,
+        args_grad: Arrays = None,
+        grad_req: GradReqs = "write",
+        aux_states: Arrays = None,
+        group2ctx: Mapping[str, Device] | None = None,
+        shared_exec: Executor | None = None,
+        *,
+        backend: str | None = None,
+        recompute: bool | None = None,
+    ) -> Executor:
+        """Return an executor that works on the caller's own arrays.
+
+        Parameters
+        ----------
+        ctx
+            The device.
+        args
+            All arguments: a list in the order of `list_arguments`, or a dict.
+        args_grad
+            Arrays that gradients are written to: a list with None in it, a dict with some of the names, or None.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+        aux_states
+            The auxiliary states, a list or a dict.
+        group2ctx
+            The device of each ``ctx_group``.
+        shared_exec
+            Accepted; torch's allocator shares memory by itself.
+        backend
+            How it is run: ``'default'``; ``'inductor'``, compiled by PyTorch's compiler, which takes some time at the
+            first run; ``'openvino'``, in inference by OpenVINO (docs/performance.md); or a name that
+            `rebind.graph.passes.register_backend` was given. None: the symbol's own (`optimize_for`), or that of the
+            environment (``REBIND_BACKEND``).
+        recompute
+            Whether training keeps fewer results for `backward`: those that take little time, such as of batch norms and
+            activations, are computed again there, with the same numbers (docs/performance.md). Operators with the
+            attribute ``force_mirroring='True'`` always are. None: as the environment says
+            (``MXNET_BACKWARD_DO_MIRROR=1``).
+
+        Raises
+        ------
+        ParameterError
+            When an array is missing; it is a ValueError and names all that are.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> w, grad = mx.nd.array([3]), mx.nd.zeros((1,))
+        >>> exe = mx.sym.MakeLoss(mx.sym.var("w") ** 2).bind(mx.cpu(), {"w": w}, {"w": grad})
+        >>> _ = exe.forward(is_train=True)
+        >>> exe.backward()
+        >>> grad.item()  # written into the caller's own array
+        6.0
+        """
+        device = as_device(ctx, "Symbol.bind: ctx")
+        check_kind("Symbol.bind", or_none(DICT), group2ctx=group2ctx)
+        check_kind("Symbol.bind", or_none(an(Executor)), shared_exec=shared_exec)
+        chosen = run_as(self, backend, recompute)
+        return bind(chosen, device, args, args_grad, grad_req, aux_states, group2ctx)
+
+    def simple_bind(
+        self,
+        ctx: Device,
+        grad_req: GradReqs = "write",
+        type_dict: Mapping[str, DTypeLike] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Mapping[str, Device] | None = None,
+        shared_arg_names: Sequence[str] | None = None,
+        shared_exec: Executor | None = None,
+        shared_buffer: dict[str, NDArray] | None = None,
+        *,
+        backend: str | None = None,
+        recompute: bool | None = None,
+        **kwargs: Sequence[int],
+    ) -> Executor:
+        """Return an executor with new arrays, from the shapes of the inputs.
+
+        Parameters
+        ----------
+        ctx
+            The device.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+        type_dict
+            Types by name; what does not follow from them is float32.
+        stype_dict
+            Storage types by name; others are those of ``var(stype=)``.
+        group2ctx
+            The device of each ``ctx_group``.
+        shared_arg_names, shared_exec
+            Arguments whose arrays are taken from another executor (all of the same shape, when no names are given).
+        shared_buffer
+            Arrays by name to use when they are large enough, and to which new ones are added.
+        backend, recompute
+            As for `bind`.
+        **kwargs
+            Shapes by name of argument. Other names are ignored, as in MXNet.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
+        >>> exe = net.simple_bind(mx.cpu(), x=(8, 3))
+        >>> exe.arg_dict["fc_weight"].shape, exe.forward()[0].shape
+        ((2, 3), (8, 2))
+        """
+        device = as_device(ctx, "Symbol.simple_bind: ctx")
+        dicts = {"type_dict": type_dict, "stype_dict": stype_dict, "group2ctx": group2ctx}
+        check_kind("Symbol.simple_bind", or_none(DICT), **dicts)
+        check_kind("Symbol.simple_bind", or_none(an(Executor)), shared_exec=shared_exec)
+        stypes = _storage_types(stype_dict or {})
+        for name, dtype in (type_dict or {}).items():
+            if dtype is not None:
+                torch_dtype(dtype, f"Symbol.simple_bind: type_dict: type of {name!r}")
+        shapes = self._of_inputs(kwargs, "simple_bind")
+        types = named_values(self._graph, "simple_bind", (), type_dict or {})
+        sharing = Sharing(shared_exec, shared_arg_names, shared_buffer, frozenset(shapes))
+        chosen = run_as(self, backend, recompute)
+        return simple_bind(chosen, device, shapes, types, grad_req, group2ctx, sharing, stypes)
+
+    def _of_inputs(self, given: Mapping[str, T], who: str) -> dict[str, T]:
+        """Return what is given for variables; other names are ignored, as in MXNet, with a warning.
+
+        Programs hand on what a module's `bind` takes (``force_rebind=True``), and the labels of other networks.
+        """
+        known = {node.name for node in self._graph.variables}
+        for name in [name for name in given if name not in known]:
+            warn_user(f"Symbol.{who}: no argument {name!r}{near_names(name, known)} It is ignored.")
+        return {name: value for name, value in given.items() if name in known}
+
+    def _bind(
+        self,
+        device: Device,
+        args: Arrays,
+        args_grad: Arrays = None,
+        grad_req: GradReqs = "write",
+        aux_states: Arrays = None,
+        static_alloc: bool = False,
+    ) -> Executor:
+        """Return an executor as MXNet 2.0 makes it: with copies of the arguments."""
+        return Executor(self, device, args, args_grad, grad_req, aux_states, static_alloc)
+
+    def _simple_bind(self, device: Device, grad_req: GradReqs = "write", **kwargs: Any) -> Executor:
+        """Return an executor with new arrays, from the shapes of the inputs."""
+        return self.simple_bind(device, grad_req, **kwargs)
+
+    def eval(self, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArray]:
+        """Bind to the given arrays, run forward, and return the outputs.
 
         >>> import rebind as mx
-        >>> mx.sym.var("x").reshape(-1, 2).infer_shape(x=(3, 4))[1]
-        [(6, 2)]
+        >>> a, b = mx.sym.var("a"), mx.sym.var("b")
+        >>> (a + b).eval(a=mx.nd.ones((2,)), b=mx.nd.ones((2,)))[0].asnumpy()
+        array([2., 2.], dtype=float32)
         """
-        if not shape:
-            return compose(find("Reshape"), "reshape", (self,), kwargs)
-        sizes = shape[0] if isinstance(shape[0], (tuple, list)) else shape
-        return compose(find("Reshape"), "reshape", (self,), {**kwargs, "shape": sizes})
+        arrays = self._of_inputs(kwargs, "eval")
+        return self.bind(as_device(ctx, "Symbol.eval: ctx"), arrays, grad_req="null").forward()
 
-    def split_v2(
-        self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
-    ) -> Symbol:
-        """Split the symbol into so many equal sections, or before each of some indices.
+    def get_backend_symbol(self, backend: str) -> Self:
+        """Return the symbol after the passes of a backend, as `optimize_for` without arrays.
 
         >>> import rebind as mx
-        >>> mx.sym.var("x").split_v2((1,)).infer_shape(x=(3, 2))[1]
-        [(1, 2), (2, 2)]
+        >>> mx.sym.exp(mx.sym.var("x"), name="e").get_backend_symbol("default").list_outputs()
+        ['e_output']
         """
-        given = split_parameters(indices_or_sections, axis, squeeze_axis)
-        return compose(find("_split_v2"), "_split_v2", (self,), given)
+        return self.optimize_for(backend)
+
+    def get_optimized_symbol(self) -> Self:
+        """Return the symbol as it is run in training mode, as far as that does not depend on shapes."""
+        return self.optimize_for("default", training=True)
+
+    def optimize_for(
+        self,
+        backend: str,
+        args: Arrays = None,
+        aux: Arrays = None,
+        ctx: Device | None = None,
+        shape_dict: Mapping[str, Shape] | None = None,
+        type_dict: Mapping[str, DTypeLike] | None = None,
+        *,
+        training: bool = False,
+        **kwargs: str | float,
+    ) -> Self:
+        """Return the symbol after the passes of a backend; for one that compiles, the symbol that is bound with it.
+
+        Parameters
+        ----------
+        backend
+            ``'default'``, what is done with every symbol when it is run; ``'inductor'`` or ``'openvino'``, to have it
+            compiled then, as by ``bind(..., backend='inductor')``; or a name that
+            `rebind.graph.passes.register_backend` was given.
+            MXNet's own (``'MKLDNN'``, ...) leave the symbol as it is: the executor does what they do.
+        args, aux
+            Arrays, whose shapes and types the passes may use; a list or a dict.
+        ctx
+            The device.
+        shape_dict, type_dict
+            Shapes and types by name, where there are no arrays.
+        training
+            The mode that it is made ready for.
+        **kwargs
+            Options of MXNet's backends; they have no effect.
+
+        Raises
+        ------
+        NameLookupError
+            For a backend that nobody registered.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> weight = mx.sym.var("w")
+        >>> a, b = (mx.sym.FullyConnected(mx.sym.var(x), weight, num_hidden=2, no_bias=True) for x in "ab")
+        >>> mx.sym.Group([a, b]).optimize_for("default").list_arguments()
+        ['a', 'b', 'w']
+        """
+        if backend_named(backend).compiler is not None:
+            # Its passes run when it is bound, when shapes are known.
+            return self.with_backend(backend)
+        arrays = {
+            **arrays_by_name("optimize_for: args", args, self.list_arguments()),
+            **arrays_by_name("optimize_for: aux", aux, self.list_auxiliary_states()),
+        }
+        types = {**(type_dict or {}), **{name: value.dtype for name, value in arrays.items()}}
+        shapes = {**(shape_dict or {}), **{name: value.shape for name, value in arrays.items()}}
+        known = infer_types(self._graph, types)
+        facts = Facts.of(infer_shapes(self._graph, shapes, known), known)
+        target = Target.at(as_device(ctx, "Symbol.optimize_for: ctx"), training, backend=backend)
+        # What shapes decide is left for `bind` where none are given.
+        run = optimize if shapes else optimize_without_shapes
+        return self.symbol_class(run(self._graph, facts, target)[0])
 
 
 SymbolBase.symbol_class = Symbol
@@ -190,118 +431,6 @@ def compose(
     return Symbol(apply(op, hint, args, kwargs, called_as))
 
 
-class Dumped(Protocol):
-    """What has a text for files, as an initializer does."""
-
-    def dumps(self) -> str:
-        """Return the text."""
-        ...
-
-
-def var(
-    name: str,
-    attr: Mapping[str, str] | None = None,
-    shape: int | Sequence[int] | None = None,
-    lr_mult: float | None = None,
-    wd_mult: float | None = None,
-    dtype: DTypeLike | None = None,
-    init: str | Dumped | None = None,
-    stype: str | None = None,
-    **kwargs: str | float,
-) -> Symbol:
-    """Return a variable: an input, a label or a parameter.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    attr
-        Attributes.
-    shape, dtype
-        What is known of it; a size may be 0.
-    lr_mult, wd_mult
-        Factors of the learning rate and of weight decay.
-    init
-        An initializer, or its text, which wins over the module's.
-    stype
-        The kind of storage.
-    **kwargs
-        Further attributes; their names begin and end with two underscores.
-
-    Examples
-    --------
-    >>> import rebind as mx
-    >>> mx.sym.var("w", shape=(2, 3), lr_mult=0.5).attr("lr_mult")
-    '0.5'
-    """
-    if not isinstance(name, str):
-        raise ArgumentError(f"sym.var: name must be a string; got {name!r}")
-    # As files hold them: all values are text, and types and storages are MXNet's numbers.
-    if attr is not None:
-        check_kind("sym.var", DICT, attr=attr)
-    _check_settings(shape=shape, lr_mult=lr_mult, wd_mult=wd_mult)
-    texts: dict[str, str] = {}
-    for key, text in AttrScope.current.get(attr).items():
-        if not isinstance(text, str):
-            raise ParameterError(f"sym.var: attribute {key!r} must be a string; got {text!r}")
-        texts[symbol_json.hide(key)] = text
-    if shape is not None:
-        texts["__shape__"] = format_value(shape)
-    if lr_mult is not None:
-        texts["__lr_mult__"] = str(lr_mult)
-    if wd_mult is not None:
-        texts["__wd_mult__"] = str(wd_mult)
-    if dtype is not None:
-        texts["__dtype__"] = str(dtypes.flag(dtype, "sym.var: dtype"))
-    if init is not None:
-        check_instance(init, f"sym.var: init of {name!r}")
-        check_kind("sym.var", _INITIALIZER, init=init)
-        texts["__init__"] = init if isinstance(init, str) else init.dumps()
-    if stype is not None:
-        texts["__storage_type__"] = str(storage_number(stype, "sym.var: stype"))
-    for key, value in kwargs.items():
-        if not symbol_json.is_attribute(key):
-            raise ParameterError(
-                f"sym.var: no parameter {key!r}; further attributes must begin and end with two underscores: __{key}__"
-            )
-        texts[key] = str(value)
-    return Symbol([Entry(graph.Variable(name, texts))])
-
-
-Variable = var
-
-#: Read as an operator's parameters are: their text will do.
-_SETTINGS = {
-    name: Parameter.from_annotation(name, annotation)
-    for name, annotation in (("shape", tuple[int, ...]), ("lr_mult", float), ("wd_mult", float))
-}
-_INITIALIZER = Kind(
-    "an Initializer or its text", lambda value: isinstance(value, str) or hasattr(value, "dumps")
-)
-
-
-def _check_settings(**given: object) -> None:
-    for name, value in given.items():
-        if value is not None:
-            try:
-                _SETTINGS[name].parse(value)
-            except MXNetError as error:
-                raise error.locate("sym.var") from None
-
-
-def Group(symbols: Sequence[Symbol]) -> Symbol:
-    """Return one symbol with the outputs of several.
-
-    >>> import rebind as mx
-    >>> mx.sym.Group([mx.sym.var("a"), mx.sym.var("b")]).list_outputs()
-    ['a', 'b']
-    """
-    symbols = list(symbols)
-    if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
-        raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
-    return Symbol([entry for symbol in symbols for entry in symbol.graph.outputs])
-
-
 def load_json(json_str: str) -> Symbol:
     """Return the symbol of a JSON text that MXNet of any age, or rebind, wrote.
 
@@ -317,17 +446,16 @@ def load_json(json_str: str) -> Symbol:
 fromjson = load_json
 
 
-def load(fname: str | os.PathLike) -> Symbol:
-    """Return the symbol in a JSON file.
-
-    >>> import pathlib, tempfile, rebind as mx
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = str(pathlib.Path(folder, "net-symbol.json"))
-    ...     mx.sym.exp(mx.sym.var("x"), name="e").save(path)
-    ...     load(path).list_outputs()
-    ['e_output']
-    """
-    return Symbol(read_graph(fname))
+def _storage_types(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the storage types that arrays can have; those of sparse storage, which are to come, are dense."""
+    found = {}
+    for name, stype in given.items():
+        if stype in SPARSE and not has_storage_kind(stype):
+            warn_of_dense(f"arrays of Symbol.simple_bind(stype_dict={{...: {stype!r}}})")
+            continue
+        storage_kind(stype, f"Symbol.simple_bind: stype_dict: stype of {name!r}")
+        found[name] = stype
+    return found
 
 
 def _outputs(node: Node) -> list[Entry]:
