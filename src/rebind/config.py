@@ -109,6 +109,12 @@ OPTIONS: dict[str, Option] = {
             "on dense copies; 0: no.",
         ),
         Option(
+            "REBIND_PRIVATE_TORCH",
+            int,
+            1,
+            "0, before rebind is imported: PyTorch's documented functions alone are used; slower, the same numbers.",
+        ),
+        Option(
             "REBIND_TIMEOUT",
             float,
             300.0,
