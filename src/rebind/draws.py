@@ -20,6 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ._torch.functions import standard_gamma
+
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
@@ -237,7 +239,7 @@ def _positions(weights: Tensor, count: int, *, generator: torch.Generator | None
 
 def _gamma(shapes: Tensor, *, generator: torch.Generator | None) -> Tensor:
     """Return numbers of Gamma distributions. Some versions of PyTorch do not know their shape."""
-    return torch.empty_like(shapes) if shapes.is_meta else torch._standard_gamma(shapes, generator=generator)
+    return torch.empty_like(shapes) if shapes.is_meta else standard_gamma(shapes, generator=generator)
 
 
 # The functions above that fill an array, and torch's that draw for each element of one.

@@ -350,9 +350,9 @@ def smooth_l1(data: Tensor, *, scalar: float = 1.0, is_int: bool = True) -> Tens
         return 0.0 * torch.square(data)
     # ``|x| - beta / 2`` beyond beta, ``x**2 / (2 beta)`` within; beta is 1 / scalar**2.
     zeros = data.new_zeros(()).expand_as(data)
-    # As `F.smooth_l1_loss` calls it, after checks that take longer than small arrays. 0, for which the stubs have text,
-    # is no reduction.
-    return torch._C._nn.smooth_l1_loss(data, zeros, 0, 1 / squared)  # type: ignore[arg-type]
+    # As `F.smooth_l1_loss` calls it, after checks that take longer than small arrays; 0 is no reduction.
+    found: Tensor = _aten.smooth_l1_loss.default(data, zeros, 0, 1 / squared)
+    return found
 
 
 for _made in (make_loss, hard_sigmoid, clip, smooth_l1):

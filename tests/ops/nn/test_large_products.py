@@ -11,12 +11,10 @@ import torch
 from torch import Tensor
 
 import rebind as mx
-from rebind.ops._onednn import onednn_has
+from rebind._torch import onednn
 from rebind.ops.nn import large_products
 
-pytestmark = pytest.mark.skipif(
-    not onednn_has(torch.ops.mkldnn, "_linear_pointwise"), reason="needs PyTorch with oneDNN"
-)
+pytestmark = pytest.mark.skipif(not onednn.has(onednn.linear), reason="needs PyTorch with oneDNN")
 
 #: Rows, inputs, outputs: on both sides of where oneDNN is asked.
 SHAPES = [

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
-from rebind.ops._onednn import onednn_computes
+from rebind._torch import onednn
 from rebind.ops.nn import recurrent_layers
 from rebind.ops.nn.recurrent_layers import parameter_shapes, run_layers, unpack
 
@@ -94,7 +94,7 @@ def test_a_compiler_sees_one_call_a_direction(dtype: torch.dtype) -> None:
 
     network, given = Network(2, 2), arrays(2, 2, dtype)
     found = results(torch.compile(network, backend=count, fullgraph=True), given, [3], [0])
-    wanted = 4 if onednn_computes(dtype) else 0  # of bfloat16, on some processors
+    wanted = 4 if onednn.computes(dtype) else 0  # of bfloat16, on some processors
     assert [calls.count(f"rebind.lstm_layer{part}") for part in ("", "_backward")] == [wanted] * 2
     assert_same(found, results(network, given, [3], [0]), 1e-6 if dtype is torch.float32 else 2e-2)
 
@@ -117,9 +117,7 @@ def test_other_types_are_written_out() -> None:
 
 def test_without_a_compiler_it_is_torch_s(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    kernel = torch._VF.lstm
-    monkeypatch.setattr(
-        recurrent_layers.torch._VF, "lstm", lambda *given: (seen.append(True), kernel(*given))[1]
-    )
+    kernel = torch.lstm
+    monkeypatch.setattr(recurrent_layers.torch, "lstm", lambda *given: (seen.append(True), kernel(*given))[1])
     results(Network(1, 1), arrays(1, 1), [3], [0])
     assert seen == [True]

@@ -27,7 +27,7 @@ def ours(mode: str, reverse: bool, data: Tensor, state: Tensor, *cell: Tensor) -
 
 
 def theirs(mode: str, reverse: bool, data: Tensor, state: Tensor, *cell: Tensor) -> tuple[Tensor, Tensor]:
-    kernel: Any = getattr(torch._VF, mode)
+    kernel: Any = getattr(torch, mode)
     out, last = kernel(data.flip(0) if reverse else data, state[None], cell, True, 1, 0.0, True, False, False)
     return (out.flip(0) if reverse else out), last[0]
 

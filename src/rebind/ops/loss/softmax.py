@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from ...errors import ShapeError
@@ -213,8 +214,8 @@ def _declare_softmax_output(name: str, *aliases: str) -> Operator:
 softmax_output = _declare_softmax_output("SoftmaxOutput", "Softmax")
 
 
-#: How torch calls a sum of losses, and a class that is not counted: none that a label has, in whatever type it comes.
-_SUM, _NO_CLASS = 2, -(2**62) - 1
+#: A class that torch does not count: none that a label has, in whatever type it comes.
+_NO_CLASS = -(2**62) - 1
 
 
 def _classes_of_last_axis(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked:
@@ -248,9 +249,7 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     if can_read(data):
         # Nearly always all are classes, and the kernel looks: nothing has to be cut then.
         try:
-            # As `F.nll_loss` calls it: the stubs have text for the number of the reduction.
-            total = torch._C._nn.nll_loss_nd(logarithms, classes, None, _SUM, _NO_CLASS)  # type: ignore[arg-type]
-            return total.unsqueeze_(0)
+            return F.nll_loss(logarithms, classes, ignore_index=_NO_CLASS, reduction="sum").unsqueeze_(0)
         except (RuntimeError, IndexError):
             pass
     index = classes.unsqueeze(1)

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .._onednn import onednn_computes, onednn_has
+from ..._torch import onednn
 from ..declaration import Kernels, Operator, read_signature
 from .large_products import onednn_linear
 from .linear import as_rows, fully_connected
@@ -30,7 +30,7 @@ def can_pack(dtype: torch.dtype | None) -> bool:
     >>> can_pack(torch.float64)
     False
     """
-    return onednn_has(torch.ops.mkldnn, "_reorder_linear_weight") and onednn_computes(dtype)
+    return onednn.has(*onednn.DENSE) and onednn.computes(dtype)
 
 
 def _is_packed(weight: Tensor) -> bool:
@@ -42,9 +42,7 @@ def _pack_weight(weight: Tensor) -> Tensor:
     """The weight of a dense layer in the layout in which oneDNN is quickest; a small or very large one as it is."""
     if not _is_packed(weight):
         return weight
-    # The type of PyTorch's function is not declared.
-    pack: Any = torch.ops.mkldnn._reorder_linear_weight
-    found: Tensor = pack(weight.contiguous())
+    found: Tensor = onednn.pack_linear(weight.contiguous())
     return found
 
 

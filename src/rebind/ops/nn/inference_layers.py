@@ -13,8 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..._torch import onednn
+from ..._torch.functions import convolve_by_product
 from ...params import Params
-from .._onednn import onednn_computes, onednn_has
 from .._signatures import with_interface_of
 from .._types import NumericType
 from ..declaration import InPlace, Kernels, Operator, Record, read_signature
@@ -35,10 +36,7 @@ __all__ = [
 
 Ints: TypeAlias = tuple[int, ...]
 
-# Where the functions of `torch.nn.functional` are from, which has no name for this one; its type is not declared.
-_functions: Any = torch._C._nn
 _form_of = attrgetter("shape", "dtype", "device", "layout")
-_by_product = _functions.thnn_conv2d
 
 
 def can_fuse(dtype: torch.dtype | None) -> bool:
@@ -47,7 +45,7 @@ def can_fuse(dtype: torch.dtype | None) -> bool:
     >>> can_fuse(torch.float64)
     False
     """
-    return onednn_has(torch.ops.mkldnn, "_convolution_pointwise") and onednn_computes(dtype)
+    return onednn.has(*onednn.CONVOLUTIONS) and onednn.computes(dtype)
 
 
 def _cast_parameter(data: Tensor, *, dtype: NumericType) -> Tensor:
@@ -200,9 +198,7 @@ def _pack_filters(
     weight: Tensor, *, stride: Ints, pad: Ints, dilate: Ints, num_group: int, data_shape: Ints
 ) -> Tensor:
     """The filters of a convolution in the layout in which oneDNN is quickest for data of a shape."""
-    # The type of PyTorch's function is not declared.
-    pack: Any = torch.ops.mkldnn._reorder_convolution_weight
-    found: Tensor = pack(
+    found: Tensor = onednn.pack_convolution(
         weight.contiguous(), list(pad), list(stride), list(dilate), num_group, list(data_shape)
     )
     return found
@@ -218,7 +214,7 @@ def lie_alike(one: Tensor, other: Tensor) -> bool:
         return False
     if one.layout is torch.strided:
         return one.stride() == other.stride()
-    describe: Any = getattr(torch.ops.mkldnn, "_get_mkldnn_serialized_md", None)
+    describe = onednn.describe_layout
     return describe is not None and torch.equal(describe(one), describe(other))
 
 
@@ -230,9 +226,8 @@ def _pack_transposed_filters(
     weight: Tensor, *, stride: Ints, pad: Ints, adj: Ints, dilate: Ints, num_group: int, data_shape: Ints
 ) -> Tensor:
     """The filters of a deconvolution in the layout in which oneDNN is quickest for data of a shape."""
-    pack: Any = torch.ops.mkldnn._reorder_convolution_transpose_weight
     given = (list(pad), list(adj), list(stride), list(dilate), num_group, list(data_shape))
-    found: Tensor = pack(weight.contiguous(), *given)
+    found: Tensor = onednn.pack_transposed_convolution(weight.contiguous(), *given)
     return found
 
 
@@ -266,16 +261,16 @@ def _fused_convolution(
     """
     given = (list(pad), list(stride), list(dilate), num_group)
     if not adds:
-        run = torch.ops.mkldnn._convolution_pointwise
-        out: Tensor = run(data, weight, bias, *given, activation, list(numbers), "")
+        out: Tensor = onednn.convolution(data, weight, bias, *given, activation, list(numbers), "")
         return out
     assert addend is not None
     if torch.compiler.is_compiling():
         # Inductor makes one call of them itself, in the addend's memory where it is the last to read that.
-        total = torch.ops.mkldnn._convolution_pointwise(data, weight, bias, *given, "none", [], "") + addend
+        total: Tensor = onednn.convolution(data, weight, bias, *given, "none", [], "") + addend
         return total.relu() if activation == "relu" else total
-    add: Any = torch.ops.mkldnn._convolution_pointwise.binary
-    out = add(data, addend, weight, bias, *given, "add", 1.0, _or_none(activation), list(numbers), "")
+    out = onednn.convolution.binary(
+        data, addend, weight, bias, *given, "add", 1.0, _or_none(activation), list(numbers), ""
+    )
     return out
 
 
@@ -284,8 +279,7 @@ def _fused_convolution_over_addend(
 ) -> Tensor:
     given = (*(list(keywords[name]) for name in ("pad", "stride", "dilate")), keywords["num_group"])
     then = (_or_none(keywords["activation"]), list(keywords["numbers"]), "")
-    add: Any = torch.ops.mkldnn._convolution_pointwise_.binary
-    out: Tensor = add(addend, data, weight, bias, *given, "add", 1.0, *then)
+    out: Tensor = onednn.convolution_over_addend.binary(addend, data, weight, bias, *given, "add", 1.0, *then)
     return out
 
 
@@ -302,7 +296,7 @@ def _tiny_convolution(
     """Convolution without oneDNN: one product of matrices for each image."""
     if torch.compiler.is_compiling():  # it chooses by itself
         return F.conv2d(data, weight, bias, stride, pad)
-    return _by_product(data.contiguous(), weight, kernel, bias, stride, pad)
+    return convolve_by_product(data.contiguous(), weight, kernel, bias, stride, pad)
 
 
 #: A convolution of so few products that to describe it to oneDNN would take longer.
@@ -374,9 +368,8 @@ def _fused_deconvolution(
     numbers: tuple[float, ...],
 ) -> Tensor:
     """Deconvolution, then an activation, in one pass over memory; as `_fused_convolution`, without a sum."""
-    run = torch.ops.mkldnn._convolution_transpose_pointwise
     given = (list(pad), list(adj), list(stride), list(dilate), num_group)
-    out: Tensor = run(data, weight, bias, *given, activation, list(numbers), "")
+    out: Tensor = onednn.transposed_convolution(data, weight, bias, *given, activation, list(numbers), "")
     return out
 
 

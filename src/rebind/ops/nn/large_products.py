@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..._torch import onednn
 from ...grad_mode import is_recorded
-from .._onednn import onednn_has
 
 __all__ = ["LARGE", "gradient_of_rows", "gradient_of_weight", "linear", "onednn_linear"]
 
@@ -93,7 +93,7 @@ def _is_there() -> bool:
         from .opaque import products
 
         return products.PRESENT
-    return onednn_has(torch.ops.mkldnn, "_linear_pointwise")
+    return onednn.has(onednn.linear)
 
 
 def _linear(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -119,8 +119,7 @@ def onednn_linear(
         from .opaque import products
 
         return products.linear(rows, weight, bias, activation, numbers)
-    run: Any = torch.ops.mkldnn._linear_pointwise
-    found: Tensor = run(rows, weight, bias, activation, numbers, "")
+    found: Tensor = onednn.linear(rows, weight, bias, activation, numbers, "")
     return found
 
 

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..._torch.functions import unsafe_view
 from ...checks import warn_user
 from ...errors import ShapeError
 from ...grad_mode import is_recorded
@@ -21,9 +22,6 @@ from ..declaration import Shapes, Types, operator
 from .large_products import LARGE, gradient_of_rows, gradient_of_weight, linear
 
 __all__ = ["embedding", "fully_connected"]
-
-#: As `Tensor.view`, for a tensor that nobody else has.
-_unsafe_view = torch.ops.aten._unsafe_view.default
 
 
 @operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias, owns_output=True)
@@ -70,7 +68,7 @@ def fully_connected(
         return multiply(rows, weight, bias)
     out, shape = multiply(_matrix(rows), weight, bias), (*rows.shape[:-1], num_hidden)
     # What comes next may write over it, and of what is written into a view autograd copies the gradients.
-    return _unsafe_view(out, shape) if is_recorded(out) else out.view(*shape)
+    return unsafe_view(out, shape) if is_recorded(out) else out.view(*shape)
 
 
 def as_rows(data: Tensor) -> Tensor:

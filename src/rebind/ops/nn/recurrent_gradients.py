@@ -246,14 +246,14 @@ def _differentiate_gru(
 
 _RULES = {
     "rnn_tanh": _Rules(
-        torch._VF.rnn_tanh,
+        torch.rnn_tanh,
         functools.partial(_run_plain, act_=torch.tanh_),
         functools.partial(_differentiate_plain, slope=lambda out: 1 - out * out),
     ),
     "rnn_relu": _Rules(
-        torch._VF.rnn_relu,
+        torch.rnn_relu,
         functools.partial(_run_plain, act_=torch.relu_),
         functools.partial(_differentiate_plain, slope=torch.sign),
     ),
-    "gru": _Rules(torch._VF.gru, _run_gru, _differentiate_gru),
+    "gru": _Rules(torch.gru, _run_gru, _differentiate_gru),
 }

@@ -186,7 +186,7 @@ def _fused(
         return _layer_by_layer(run, data, states, cells, directions)
     rest = (flat, True, len(cells) // directions, 0.0, recorded, directions == 2)
     # What torch.nn.LSTM and its kin call; the modules themselves insist on owning their weights.
-    kernel = getattr(torch._VF, mode)
+    kernel = getattr(torch, mode)
     if batch_sizes is None:
         out, *after = kernel(data, hidden, *rest, False)
     else:

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..._torch.functions import int8_product
 from ._levels import FINE, HIGHEST_BIT, levels_per_unit, other_sign, per_level
 
 __all__ = ["bias_levels", "convolution", "linear"]
@@ -40,8 +41,8 @@ def linear(data: Tensor, weight: Tensor) -> Tensor:
         # float64 holds every sum of such products exactly, up to 2**53.
         return (data.double() @ weight.double().t()).to(dtype=torch.int32)
     if data.dtype is torch.int8:
-        return torch._int_mm(data.contiguous(), weight.contiguous().t())
-    return torch._int_mm(other_sign(data).contiguous(), weight.contiguous().t()).add_(
+        return int8_product(data.contiguous(), weight.contiguous().t())
+    return int8_product(other_sign(data).contiguous(), weight.contiguous().t()).add_(
         weight.sum(1, dtype=torch.int32).mul_(HIGHEST_BIT)
     )
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from ..._torch import onednn
 from ...params import Params
-from .._onednn import onednn_has
 from .._types import NumericType
 from ..declaration import InPlace, Kernels, Operator, Record, read_signature
 from ._levels import (
@@ -204,7 +204,7 @@ def can_compute_levels() -> bool:
     >>> isinstance(can_compute_levels(), bool)
     True
     """
-    return onednn_has(torch.ops.onednn, "qconv2d_pointwise") and _multiplies_bytes()
+    return onednn.has(*onednn.BYTES) and _multiplies_bytes()
 
 
 def _pack_levels(
@@ -219,17 +219,14 @@ def _pack_levels(
     signed: bool,
 ) -> Tensor:
     """Filters on levels in the layout in which oneDNN is quickest for data of a shape."""
-    # The type of PyTorch's function is not declared.
-    pack: Any = torch.ops.onednn.qconv_prepack
     where = (list(stride), list(pad), list(dilate), num_group, list(data_shape))
-    found: Tensor = pack(levels, units, 1.0, HIGHEST_BIT if signed else 0, *where)
+    found: Tensor = onednn.pack_conv2d_bytes(levels, units, 1.0, HIGHEST_BIT if signed else 0, *where)
     return found
 
 
 def _pack_dense_levels(levels: Tensor, *, rows: int) -> Tensor:
     """The same of the weight of a dense layer, for data of some rows."""
-    pack: Any = torch.ops.onednn.qlinear_prepack
-    found: Tensor = pack(levels, [rows, levels.shape[1]])
+    found: Tensor = onednn.pack_linear_bytes(levels, [rows, levels.shape[1]])
     return found
 
 
@@ -284,12 +281,10 @@ def _int8_convolution(
         *(list(stride), list(pad), list(dilate), num_group, out_unit, 0, out_type),
     )
     if addend is None:
-        run: Any = torch.ops.onednn.qconv2d_pointwise
-        out: Tensor = run(*given, activation, list(numbers), "")
+        out: Tensor = onednn.conv2d_bytes(*given, activation, list(numbers), "")
         return out
-    add: Any = torch.ops.onednn.qconv2d_pointwise.binary
     then = None if activation == "none" else activation
-    out = add(*given, addend_unit, zero, "sum", 1.0, then, list(numbers), "")
+    out = onednn.conv2d_bytes.binary(*given, addend_unit, zero, "sum", 1.0, then, list(numbers), "")
     return out
 
 
@@ -343,9 +338,8 @@ def _int8_dense(
 ) -> Tensor:
     """Dense layer of levels, then an activation; as in `INT8_CONVOLUTION`."""
     rows = data.flatten(1) if flatten else data
-    run: Any = torch.ops.onednn.qlinear_pointwise
     scale = (data_unit, 0, weight, units, zeros, bias, out_unit, 0, out_type)
-    out: Tensor = run(rows, *scale, activation, list(numbers), "")
+    out: Tensor = onednn.linear_bytes(rows, *scale, activation, list(numbers), "")
     return out
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import torch
 from torch import Tensor
 
+from ..._torch import onednn
 from ...errors import ShapeError
 from ...params import AtLeast, Params
 from .._signatures import with_interface_of
@@ -157,16 +158,22 @@ def _greatest(
 ) -> Tensor | None:
     """Return the maximum over windows, of the bytes themselves; None where PyTorch has none for that."""
     known = data.device.type == "cpu" and data.dim() == 4 and len(kernel) == 2 and layout in (None, "NCHW")
-    if not known or global_pool or pooling_convention != "valid" or not data.numel():
+    if (
+        onednn.largest_byte is None
+        or not known
+        or global_pool
+        or pooling_convention != "valid"
+        or not data.numel()
+    ):
         return None
     stride, pad = stride or (1, 1), pad or (0, 0)
     sizes = zip(data.shape[2:], kernel, pad, strict=True)
     if not all(2 * beside <= width <= size + 2 * beside for size, width, beside in sizes):
         return None
-    most: Any = torch.ops.quantized.max_pool2d  # takes uint8 alone
     signed = data.dtype is torch.int8
     windows = (list(kernel), list(stride), list(pad), [1, 1], False)
-    out: Tensor = most(other_sign(data) if signed else data, *windows)
+    # It takes uint8 alone.
+    out: Tensor = onednn.largest_byte(other_sign(data) if signed else data, *windows)
     return other_sign(out) if signed else out
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 
+from ..._torch import foreach, fused
 from . import lists
 from ._rule import rule
 from .lists import Count, Limit, Number, Rate, Tensors
@@ -42,7 +43,7 @@ def adam(
     ([0.1..., 0.1...], [0.001..., 0.001...])
     """
     grads, wd = lists.prepare(grads, rescale_grad, clip_gradient, weights, wd)
-    if _fused(torch._fused_adam_, (weights, grads, mean, var), lr, wd, beta1, beta2, epsilon):
+    if _fused(fused.adam_, (weights, grads, mean, var), lr, wd, beta1, beta2, epsilon):
         return
     # The kernel takes the decay itself; here it goes into the gradient.
     if lists.is_some(wd):
@@ -113,10 +114,10 @@ def adamax(
     grads = lists.decayed(weights, grads, wd, rescale_grad, clip_gradient)
     lists.ema_(mean, grads, beta1)
     lists.mul_(largest, beta2)
-    torch._foreach_maximum_(largest, torch._foreach_abs(grads))
+    foreach.maximum_(largest, foreach.abs(grads))
     # At 0, before any gradient, the mean is 0 too, and 0 / tiny leaves the weight.
     tiny = torch.finfo(largest[0].dtype).tiny
-    lists.move_(weights, mean, torch._foreach_clamp_min(largest, tiny), lists.each(lambda lr: -lr, lr))
+    lists.move_(weights, mean, foreach.clamp_min(largest, tiny), lists.each(lambda lr: -lr, lr))
 
 
 def nadam(
@@ -185,7 +186,7 @@ def adamw(
     if isinstance(rate, (float, int)) and isinstance(wd, (float, int)) and rate:
         # torch's kernel multiplies the decay by the rate.
         decay = lists.each(lambda eta, wd: eta * wd / rate, eta, wd)
-        if _fused(torch._fused_adamw_, (weights, grads, mean, var), rate, decay, beta1, beta2, epsilon):
+        if _fused(fused.adamw_, (weights, grads, mean, var), rate, decay, beta1, beta2, epsilon):
             return
     moments_(mean, var, grads, beta1, beta2)
     if lists.is_some(wd):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
+from ..._torch import foreach
 from ...errors import ShapeError
 from ...params import Params
 from . import lists
@@ -36,6 +36,7 @@ def rmsprop(
 
     Examples
     --------
+    >>> import torch
     >>> weight, n = [torch.ones(1)], [torch.zeros(1)]
     >>> rmsprop(weight, [torch.tensor([4.0])], n, lr=0.5, gamma1=0.75)
     >>> weight, n
@@ -49,8 +50,8 @@ def rmsprop(
 
 def _adaptive_move_(weights: Tensors, grads: Tensors, squares: Tensors, lr: Rate, epsilon: float) -> None:
     """``weight -= lr * grad / sqrt(square + epsilon)``."""
-    roots = torch._foreach_add(squares, epsilon)
-    torch._foreach_sqrt_(roots)
+    roots = foreach.add(squares, epsilon)
+    foreach.sqrt_(roots)
     lists.move_(weights, grads, roots, lists.each(lambda lr: -lr, lr))
 
 
@@ -76,6 +77,7 @@ def rmsprop_centered(
 
     Examples
     --------
+    >>> import torch
     >>> weight, n, g, delta = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(1)]
     >>> rmsprop_centered(weight, [torch.tensor([4.0])], n, g, delta, lr=0.5, gamma1=0.5)
     >>> weight, delta
@@ -86,8 +88,8 @@ def rmsprop_centered(
     lists.ema_(g, grads, lists.single(gamma1))
     lists.mul_(delta, gamma2)
     # n - g ** 2: the variance around the mean gradient.
-    _adaptive_move_(delta, grads, torch._foreach_addcmul(n, g, g, -1), lr, epsilon)
-    torch._foreach_add_(weights, delta)
+    _adaptive_move_(delta, grads, foreach.addcmul(n, g, g, -1), lr, epsilon)
+    foreach.add_(weights, delta)
     lists.clip_(weights, clip_weights)
 
 
@@ -103,6 +105,7 @@ def adadelta(
 
     Examples
     --------
+    >>> import torch
     >>> weight, squares, deltas = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)]
     >>> adadelta(weight, [torch.tensor([4.0])], squares, deltas, rho=0.5, epsilon=1.0)
     >>> squares, weight
@@ -111,17 +114,17 @@ def adadelta(
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
     lists.ema_of_squares_(squares, grads, rho)
     # sqrt(d + epsilon) / sqrt(n + epsilon) * g, in place from here on.
-    delta = torch._foreach_add(deltas, epsilon)
-    torch._foreach_sqrt_(delta)
-    roots = torch._foreach_add(squares, epsilon)
-    torch._foreach_sqrt_(roots)
-    torch._foreach_div_(delta, roots)
-    torch._foreach_mul_(delta, grads)
+    delta = foreach.add(deltas, epsilon)
+    foreach.sqrt_(delta)
+    roots = foreach.add(squares, epsilon)
+    foreach.sqrt_(roots)
+    foreach.div_(delta, roots)
+    foreach.mul_(delta, grads)
     # After the step: the mean of squared deltas has this one in it.
     lists.ema_of_squares_(deltas, delta, rho)
     if lists.is_some(wd):
         lists.mul_(weights, lists.each(lambda wd: 1 - wd, wd))
-    torch._foreach_sub_(weights, delta)
+    foreach.sub_(weights, delta)
 
 
 def _no_decay(p: Params) -> str | None:
@@ -150,13 +153,14 @@ def adagrad(
 
     Examples
     --------
+    >>> import torch
     >>> weight, history = [torch.ones(1)], [torch.zeros(1)]
     >>> adagrad(weight, [torch.tensor([4.0])], history, lr=0.5)
     >>> weight, history
     ([tensor([0.5000])], [tensor([16.])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
-    torch._foreach_addcmul_(history, grads, grads)
+    foreach.addcmul_(history, grads, grads)
     # The decay acts on the weight alone: the history knows gradients only.
     if lists.is_some(wd):
         lists.mul_(weights, lists.each(lambda lr, wd: 1 - lr * wd, lr, wd))
@@ -192,6 +196,7 @@ def group_adagrad(
 
     Examples
     --------
+    >>> import torch
     >>> weight, history = [torch.ones(2, 2)], [torch.zeros(2)]
     >>> group_adagrad(weight, [torch.tensor([[3.0, 3.0], [0.0, 0.0]])], history, lr=0.5)
     >>> weight, history
@@ -203,7 +208,7 @@ def group_adagrad(
     rows = [sums.view(-1) for sums in history]
     # One mean square for each row, whatever its axes.
     means = [g.square().flatten(1).mean(1) if g.ndim > 1 else g.square() for g in grads]
-    torch._foreach_add_(rows, means)
+    foreach.add_(rows, means)
     # (rows, 1, ..., 1), to broadcast.
     wide = [row.view(-1, *[1] * (g.ndim - 1)) for row, g in zip(rows, grads, strict=True)]
     _adaptive_move_(weights, grads, wide, lr, epsilon)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import torch
-
+from ..._torch import foreach, fused
 from . import lists
 from ._rule import SEVERAL, rule
 from .lists import Limit, Number, Rate, Tensors
@@ -98,11 +97,11 @@ def sgd_momentum(
         # ``weight -= rate * buffer`` in one pass; with a rate of -1 that is MXNet's form.
         if weights[0].is_cuda:
             # There ``1 - dampening`` is of float32, in which a rate of 1e-5 has lost a hundredth.
-            grads, decay, dampening = torch._foreach_mul(grads, -lr * scale), -lr * wd, 0.0
+            grads, decay, dampening = foreach.mul(grads, -lr * scale), -lr * wd, 0.0
         else:
             # ``1 - dampening``, -lr * scale, multiplies the decay too: that is divided by the scale before.
             decay, dampening = wd / scale, 1 + lr * scale
-        torch._fused_sgd_(
+        fused.sgd_(
             weights, grads, mom, weight_decay=decay, momentum=momentum, lr=-1.0, dampening=dampening,
             nesterov=False, maximize=False, is_first_step=False,
         )  # fmt: skip
@@ -111,7 +110,7 @@ def sgd_momentum(
     lists.add_(mom, grads, lists.each(lambda lr: -lr * scale, lr))
     if lists.is_some(wd):
         lists.add_(mom, weights, lists.each(lambda lr, wd: -lr * wd, lr, wd))
-    torch._foreach_add_(weights, mom)
+    foreach.add_(weights, mom)
 
 
 @rule("nag_mom_update", forms=("", "mp"))
@@ -132,6 +131,7 @@ def nag(
 
     Examples
     --------
+    >>> import torch
     >>> weight, mom = [torch.ones(1)], [torch.zeros(1)]
     >>> nag(weight, [torch.ones(1)], mom, lr=0.5, momentum=0.5)
     >>> weight, mom
@@ -164,26 +164,27 @@ def dcasgd(
 
     Examples
     --------
+    >>> import torch
     >>> weight, previous = [torch.tensor([2.0])], [torch.tensor([1.0])]
     >>> dcasgd(weight, [torch.ones(1)], [torch.zeros(1)], previous, lr=0.5, lamda=1.0)
     >>> weight, previous
     ([tensor([1.])], [tensor([2.])])
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
-    drift = torch._foreach_sub(weights, previous)
-    torch._foreach_mul_(drift, grads)
-    torch._foreach_mul_(drift, grads)
-    deltas: Tensors = torch._foreach_add(grads, drift, alpha=lamda)  # g + lamda * g**2 * (weight - previous)
+    drift = foreach.sub(weights, previous)
+    foreach.mul_(drift, grads)
+    foreach.mul_(drift, grads)
+    deltas: Tensors = foreach.add(grads, drift, alpha=lamda)  # g + lamda * g**2 * (weight - previous)
     if lists.is_some(wd):
         lists.add_(deltas, weights, wd)
     lists.mul_(deltas, lists.each(lambda lr: -lr, lr))
     if momentum:
         lists.mul_(mom, momentum)
-        torch._foreach_add_(mom, deltas)
+        foreach.add_(mom, deltas)
         deltas = mom
     # What the next gradient's age counts from: the weight before this step.
-    torch._foreach_copy_(previous, weights)
-    torch._foreach_add_(weights, deltas)
+    foreach.copy_(previous, weights)
+    foreach.add_(weights, deltas)
 
 
 def sgld(
@@ -196,6 +197,7 @@ def sgld(
 
     Examples
     --------
+    >>> import torch
     >>> weight = [torch.ones(1)]
     >>> sgld(weight, [torch.ones(1)], [torch.tensor([3.0])], lr=0.25)
     >>> weight
@@ -217,13 +219,14 @@ def signsgd(weights: Tensors, grads: Tensors, *, lr: Rate, wd: Rate = 0.0) -> No
 
     Examples
     --------
+    >>> import torch
     >>> weight = [torch.ones(2)]
     >>> signsgd(weight, [torch.tensor([0.1, -9.0])], lr=0.25)
     >>> weight
     [tensor([0.7500, 1.2500])]
     """
     _decay_(weights, lr, wd)
-    lists.add_(weights, torch._foreach_sign(grads), lists.each(lambda lr: -lr, lr))
+    lists.add_(weights, foreach.sign(grads), lists.each(lambda lr: -lr, lr))
 
 
 @rule("signum_update")
@@ -246,6 +249,7 @@ def signum(
 
     Examples
     --------
+    >>> import torch
     >>> weight, mom = [torch.ones(2)], [torch.zeros(2)]
     >>> signum(weight, [torch.tensor([1.0, -9.0])], mom, lr=0.25, momentum=0.5)
     >>> weight, mom
@@ -259,4 +263,4 @@ def signum(
         lists.add_(mom, weights, lists.each(lambda wd: -share * wd, wd))
     lists.add_(mom, grads, -share)
     _decay_(weights, lr, wd_lh)
-    lists.add_(weights, torch._foreach_sign(mom), lr)
+    lists.add_(weights, foreach.sign(mom), lr)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from ..._torch import foreach
 from ...errors import ShapeError
 from ..declaration import operator
 from . import lists
@@ -51,12 +52,12 @@ def lamb_direction(
         share1, share2 = lists.single(beta1), lists.single(beta2)
         # The correction of the mean is a factor of the denominator: one pass over the means less.
         roots = lists.divided(var, lists.each(lambda t: 1 - lists.single(share2**t), t))
-        torch._foreach_sqrt_(roots)
-        torch._foreach_add_(roots, epsilon)
+        foreach.sqrt_(roots)
+        foreach.add_(roots, epsilon)
         lists.mul_(roots, lists.each(lambda t: 1 - lists.single(share1**t), t))
     else:
         roots = lists.roots(var, epsilon)
-    directions = torch._foreach_div(mean, roots)
+    directions = foreach.div(mean, roots)
     if lists.is_some(wd):
         lists.add_(directions, weights, wd)
     return directions
@@ -145,7 +146,7 @@ def lamb(
     )  # fmt: skip
     wide = _wide(weights)
     # Norms in the wider type: squares of half precision overflow early.
-    sizes, lengths = (torch._foreach_norm(group, 2, wide) for group in (weights, directions))
+    sizes, lengths = (foreach.norm(group, 2, wide) for group in (weights, directions))
     lamb_move(weights, directions, sizes, lengths, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
@@ -155,7 +156,7 @@ def sums_of_squares(tensors: Tensors) -> Tensor:
     >>> sums_of_squares([torch.ones(2), torch.full((3,), 2.0)])
     tensor([ 2.0000, 12.0000])
     """
-    return torch.stack(list(torch._foreach_norm(tensors, 2, _wide(tensors)))).square()
+    return torch.stack(list(foreach.norm(tensors, 2, _wide(tensors)))).square()
 
 
 @operator("multi_lars", same_shape=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import torch
-
+from ..._torch import foreach
 from ...params import AtLeast
 from .._types import Double
 from . import lists
@@ -36,6 +35,7 @@ def ftml(
 
     Examples
     --------
+    >>> import torch
     >>> weight, d, v, z = [torch.ones(1)], [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(1)]
     >>> ftml(weight, [torch.tensor([4.0])], d, v, z, lr=0.5, beta1=0.5, t=1)
     >>> weight, z
@@ -45,19 +45,19 @@ def ftml(
     share1, share2 = lists.single(beta1), lists.single(beta2)
     lists.ema_of_squares_(v, grads, share2)
     leaders = lists.divided(v, lists.each(lambda t: 1 - lists.single(share2**t), t))
-    torch._foreach_sqrt_(leaders)
-    torch._foreach_add_(leaders, epsilon)
+    foreach.sqrt_(leaders)
+    foreach.add_(leaders, epsilon)
     # d', from here on.
     lists.mul_(leaders, lists.each(lambda lr, t: (1 - lists.single(share1**t)) / lr, lr, t))
     lists.ema_(z, grads, share1)
     # First d is ``d' - beta1 * d``, the factor of the weight in z; then it is ``d'``.
     lists.mul_(d, -share1)
-    torch._foreach_add_(d, leaders)
-    torch._foreach_addcmul_(z, d, weights, -1)
-    torch._foreach_copy_(d, leaders)
-    torch._foreach_copy_(weights, z)
-    torch._foreach_div_(weights, leaders)
-    torch._foreach_neg_(weights)
+    foreach.add_(d, leaders)
+    foreach.addcmul_(z, d, weights, -1)
+    foreach.copy_(d, leaders)
+    foreach.copy_(weights, z)
+    foreach.div_(weights, leaders)
+    foreach.neg_(weights)
 
 
 @rule("ftrl_update", "_sparse_ftrl_update")
@@ -82,28 +82,29 @@ def ftrl(
 
     Examples
     --------
+    >>> import torch
     >>> weight, z, n = [torch.zeros(2)], [torch.zeros(2)], [torch.zeros(2)]
     >>> ftrl(weight, [torch.tensor([4.0, 0.25])], z, n, lr=1.0, lamda1=0.5)
     >>> weight
     [tensor([-0.7000,  0.0000])]
     """
     grads, _ = lists.prepare(grads, rescale_grad, clip_gradient)
-    old = torch._foreach_sqrt(n)
-    torch._foreach_addcmul_(n, grads, grads)
-    roots = torch._foreach_sqrt(n)
+    old = foreach.sqrt(n)
+    foreach.addcmul_(n, grads, grads)
+    roots = foreach.sqrt(n)
     # ``(sqrt(n) - sqrt(n + g ** 2)) * weight / lr``, which is added to z.
-    torch._foreach_sub_(old, roots)
-    torch._foreach_mul_(old, weights)
+    foreach.sub_(old, roots)
+    foreach.mul_(old, weights)
     lists.div_(old, lr)
-    torch._foreach_add_(z, grads)
-    torch._foreach_add_(z, old)
+    foreach.add_(z, grads)
+    foreach.add_(z, old)
     # (beta + sqrt(n)) / lr + wd, the strength that pulls towards 0.
-    torch._foreach_add_(roots, beta)
+    foreach.add_(roots, beta)
     lists.div_(roots, lr)
     if lists.is_some(wd):
         lists.shift_(roots, wd)
     # Cut to lamda1, less z, it is sign(z) * lamda1 - z beyond, and 0 within.
-    torch._foreach_copy_(weights, z)
+    foreach.copy_(weights, z)
     lists.clip_(weights, lamda1)
-    torch._foreach_sub_(weights, z)
-    torch._foreach_div_(weights, roots)
+    foreach.sub_(weights, z)
+    foreach.div_(weights, roots)

@@ -22,6 +22,7 @@ from typing import TypeAlias, cast
 import torch
 from torch import Tensor
 
+from ..._torch import foreach, fused
 from ...dtypes import number_in
 
 __all__ = [
@@ -119,9 +120,6 @@ def of_weight(rate: Rate | Count, k: int) -> Number:
     return rate[k] if isinstance(rate, (list, tuple)) else cast(Number, rate)
 
 
-# torch's stubs give each of these functions three overloads; a rate is any of their last arguments.
-
-
 def mul_(targets: Tensors, rate: Rate) -> None:
     """``targets *= rate``.
 
@@ -132,7 +130,7 @@ def mul_(targets: Tensors, rate: Rate) -> None:
     >>> targets
     [tensor([2.]), tensor([3.])]
     """
-    torch._foreach_mul_(targets, cast(float, rate))
+    foreach.mul_(targets, rate)
 
 
 def div_(targets: Tensors, rate: Rate) -> None:
@@ -145,7 +143,7 @@ def div_(targets: Tensors, rate: Rate) -> None:
     >>> targets
     [tensor([0.5000]), tensor([0.5000])]
     """
-    torch._foreach_div_(targets, cast(float, rate))
+    foreach.div_(targets, rate)
 
 
 def times(tensors: Tensors, rate: Rate) -> Tensors:
@@ -156,7 +154,7 @@ def times(tensors: Tensors, rate: Rate) -> Tensors:
     >>> times([torch.ones(1), torch.ones(1)], [2.0, 3.0])
     (tensor([2.]), tensor([3.]))
     """
-    return torch._foreach_mul(tensors, cast(float, rate))
+    return foreach.mul(tensors, rate)
 
 
 def divided(tensors: Tensors, rate: Rate) -> Tensors:
@@ -167,7 +165,7 @@ def divided(tensors: Tensors, rate: Rate) -> Tensors:
     >>> divided([torch.ones(1)], torch.tensor(4.0))
     (tensor([0.2500]),)
     """
-    return torch._foreach_div(tensors, cast(float, rate))
+    return foreach.div(tensors, rate)
 
 
 def add_(targets: Tensors, sources: Tensors, rate: Rate) -> None:
@@ -180,9 +178,9 @@ def add_(targets: Tensors, sources: Tensors, rate: Rate) -> None:
     """
     # Numbers first, as in `is_some`; NumPy's are others to Python.
     if isinstance(rate, (float, int)) or not isinstance(rate, (list, tuple, Tensor)):
-        torch._foreach_add_(targets, sources, alpha=cast(float, rate))
+        foreach.add_(targets, sources, alpha=cast(float, rate))
     else:
-        torch._foreach_add_(targets, times(sources, rate))
+        foreach.add_(targets, times(sources, rate))
 
 
 def shift_(targets: Tensors, rate: Rate) -> None:
@@ -195,7 +193,7 @@ def shift_(targets: Tensors, rate: Rate) -> None:
     >>> targets
     [tensor([1.5000])]
     """
-    torch._foreach_add_(targets, cast(float, rate))
+    foreach.add_(targets, rate)
 
 
 def clip_(targets: Tensors, limit: Limit) -> None:
@@ -211,8 +209,8 @@ def clip_(targets: Tensors, limit: Limit) -> None:
     if limit is not None and limit >= 0:
         if targets:
             limit = number_in(targets[0].dtype, limit)
-        torch._foreach_clamp_min_(targets, -limit)
-        torch._foreach_clamp_max_(targets, limit)
+        foreach.clamp_min_(targets, -limit)
+        foreach.clamp_max_(targets, limit)
 
 
 def ema_(means: Tensors, values: Tensors, share: Number) -> None:
@@ -240,7 +238,7 @@ def ema_of_squares_(means: Tensors, values: Tensors, share: Number) -> None:
     [tensor([4.])]
     """
     mul_(means, share)
-    torch._foreach_addcmul_(means, values, values, cast(float, 1 - share))
+    foreach.addcmul_(means, values, values, 1 - share)
 
 
 def move_(weights: Tensors, numerators: Tensors, denominators: Tensors, rate: Rate) -> None:
@@ -255,9 +253,9 @@ def move_(weights: Tensors, numerators: Tensors, denominators: Tensors, rate: Ra
     """
     # `alpha` is one number: other rates take a pass of their own.
     if isinstance(rate, (list, tuple, Tensor)):
-        add_(weights, torch._foreach_div(numerators, denominators), rate)
+        add_(weights, foreach.div(numerators, denominators), rate)
     else:
-        torch._foreach_addcdiv_(weights, numerators, denominators, cast(float, rate))
+        foreach.addcdiv_(weights, numerators, denominators, cast(float, rate))
 
 
 def roots(squares: Tensors, epsilon: Rate) -> Tensors:
@@ -268,7 +266,7 @@ def roots(squares: Tensors, epsilon: Rate) -> Tensors:
     >>> roots([torch.tensor([4.0])], 0.5)
     (tensor([2.5000]),)
     """
-    found = torch._foreach_sqrt(squares)
+    found = foreach.sqrt(squares)
     shift_(found, epsilon)
     return found
 
@@ -318,8 +316,8 @@ def decayed(
     if not is_some(wd):
         return grads
     if isinstance(wd, (list, tuple, Tensor)):
-        return torch._foreach_add(grads, times(weights, wd))
-    return torch._foreach_add(grads, weights, alpha=cast(float, wd))
+        return foreach.add(grads, times(weights, wd))
+    return foreach.add(grads, weights, alpha=cast(float, wd))
 
 
 def can_fuse(weights: Tensors, *others: Tensors) -> bool:
@@ -332,12 +330,7 @@ def can_fuse(weights: Tensors, *others: Tensors) -> bool:
     (True, False)
     """
     dtype, device = weights[0].dtype, weights[0].device
-    # Older versions of torch have no such kernels for the CPU.
-    if (
-        torch.compiler.is_compiling()
-        or not hasattr(torch, "_fused_sgd_")
-        or device.type not in ("cpu", "cuda")
-    ):
+    if not fused.ARE_THERE or torch.compiler.is_compiling() or device.type not in ("cpu", "cuda"):
         return False
     # In C: dozens of small questions, at every update.
     sizes, kinds = [*map(Tensor.numel, weights)], {(dtype, device)}

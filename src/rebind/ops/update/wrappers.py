@@ -10,6 +10,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from ..._torch import foreach
 from ...errors import ShapeError
 from .lists import Tensors
 
@@ -24,7 +25,7 @@ def through_masters(
     A rule that does not overwrite weights returns what it makes of the copies.
 
     >>> def halve(weights, grads):
-    ...     torch._foreach_mul_(weights, 0.5)
+    ...     foreach.mul_(weights, 0.5)
     >>> weights, masters = [torch.zeros(1).half()], [torch.ones(1)]
     >>> through_masters(halve)(weights, [torch.zeros(1).half()], masters)
     >>> weights
@@ -37,7 +38,7 @@ def through_masters(
         # The states have the type of the masters, and foreach kernels want one type.
         result = rule(masters, [grad.float() for grad in grads], *others, **settings)
         if overwrites:
-            torch._foreach_copy_(weights, masters)
+            foreach.copy_(weights, masters)
         return result
 
     return through
@@ -58,7 +59,7 @@ def skipping(
     Examples
     --------
     >>> def step(weights, grads, rescale_grad):
-    ...     torch._foreach_add_(weights, torch._foreach_mul(grads, rescale_grad))
+    ...     foreach.add_(weights, foreach.mul(grads, rescale_grad))
     >>> weights = [torch.ones(1)]
     >>> for factor in (0.5, float("inf")):
     ...     skipping(step, torch.tensor([factor]), weights, [torch.ones(1)])
@@ -91,7 +92,7 @@ def select_good(
     Examples
     --------
     >>> def step(weights, grads, rescale_grad):
-    ...     torch._foreach_add_(weights, torch._foreach_mul(grads, rescale_grad))
+    ...     foreach.add_(weights, foreach.mul(grads, rescale_grad))
     >>> weights = [torch.ones(1)]
     >>> select_good(step, torch.tensor(float("nan")), weights, [torch.ones(1)])
     >>> weights
@@ -114,7 +115,7 @@ def select(
     What decides need not leave its device, and a compiler can follow.
 
     >>> def halve(weights, grads):
-    ...     torch._foreach_mul_(weights, 0.5)
+    ...     foreach.mul_(weights, 0.5)
     >>> weights = [torch.ones(1), torch.ones(1)]
     >>> select([torch.tensor(True), torch.tensor(False)], halve, weights, weights)
     >>> weights

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from ..._onednn import onednn_computes, onednn_has
+from ...._torch import onednn
 from .declaring import opaque
 
 __all__ = ["can_run", "run_layer"]
@@ -24,9 +24,7 @@ _Found: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor]
 _LSTM = 2
 #: The types that it computes in. Looked up here, for a tracer cannot follow it.
 _TYPES = frozenset(
-    dtype
-    for dtype in (torch.float32, torch.bfloat16)
-    if onednn_has(torch.ops.aten, "mkldnn_rnn_layer_backward") and onednn_computes(dtype)
+    dtype for dtype in (torch.float32, torch.bfloat16) if onednn.has(*onednn.LSTM) and onednn.computes(dtype)
 )
 
 
@@ -107,8 +105,8 @@ def _layer(*given: Any) -> _Found:
     *tensors, reverse = given
     data, i2h, h2h, i2h_bias, h2h_bias, hidden, memory = (each.contiguous() for each in tensors)
     # It keeps what the gradient needs where gradients are recorded; nothing is recorded here.
-    with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad():
-        out, hidden, memory, workspace = torch.ops.aten.mkldnn_rnn_layer(
+    with onednn.below_autograd(), torch.enable_grad():
+        out, hidden, memory, workspace = onednn.lstm_layer(
             data, i2h, h2h, i2h_bias, h2h_bias, hidden, memory, reverse, [], _LSTM, h2h.shape[1], 1, True, False,
             False, True,
         )  # fmt: skip
@@ -129,7 +127,7 @@ def _layer_backward(
     workspace = first.as_strided((first.untyped_storage().nbytes(),), (1,))
     grads = (each.contiguous() for each in (out_grad, *state_grads))
     return list(
-        torch.ops.aten.mkldnn_rnn_layer_backward(
+        onednn.lstm_layer_backward(
             *tensors,
             *found,
             *grads,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from ....shapes import Shape
@@ -56,7 +57,7 @@ class _Largest(torch.autograd.Function):
 
 # Below the functions for users, which take 10 µs more to find out what they were given. By the number of axes.
 _FORWARD: dict[int, Any] = {
-    2: torch._C._nn.max_pool2d_with_indices,
+    2: F.max_pool2d_with_indices,
     3: torch.ops.aten.max_pool3d_with_indices.default,
 }
 _BACKWARD: dict[int, Any] = {

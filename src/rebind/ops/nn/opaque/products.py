@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..._onednn import onednn_has
+from ...._torch import onednn
 from .declaring import opaque
 
 __all__ = ["PRESENT", "linear"]
 
 #: Whether oneDNN has them here: looked up once, for a tracer cannot follow it.
-PRESENT = onednn_has(torch.ops.mkldnn, "_linear_pointwise")
+PRESENT = onednn.has(onednn.linear)
 
 
 def linear(
@@ -39,5 +39,5 @@ def linear(
 def _linear(
     rows: Tensor, weight: Tensor, bias: Tensor | None, activation: str, numbers: Sequence[float]
 ) -> Tensor:
-    found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, activation, numbers, "")
+    found: Tensor = onednn.linear(rows, weight, bias, activation, numbers, "")
     return found
