@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import torch
 from torch import Tensor
 
+from ._torch.tensors import is_zero_tensor
 from .absent import old_names
 from .checks import FLAG, check_kind
 from .errors import ArgumentError, ShapeError, StateError, shown
@@ -272,7 +273,7 @@ def grad(
     arrays: list[NDArray] = [
         # torch may return a zero without memory, which cannot be read or written.
         wrap_recorded(
-            torch.zeros_like(leaf) if value is None or value._is_zerotensor() else value,
+            torch.zeros_like(leaf) if value is None or is_zero_tensor(value) else value,
             variable.storage.dtype,
             variable.device,
         )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import torch
 
+from ._torch.autograd import inference_mode, set_grad_enabled
+
 __all__ = ["grad_mode", "inference_mode", "is_grad_enabled", "is_recorded", "set_grad_enabled"]
 
 is_grad_enabled = torch.is_grad_enabled
-# Below `torch.set_grad_enabled`, which is a class whose construction costs more than the switch.
-set_grad_enabled = torch._C._set_grad_enabled
-# For a ``with`` block, as `torch.inference_mode`, which is written in Python.
-inference_mode = torch._C._InferenceMode
 
 
 def is_recorded(*tensors: torch.Tensor | None) -> bool:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from .. import generators
+from .._torch.tensors import base_of, may_be_view
 from ..device import Device, current_device, parse_device
 from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
 from ..mode import mode
@@ -262,7 +263,7 @@ def device_of(p: Params) -> Device:
 
 def unaliased(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
     """Return a result in memory of its own: a copy where it is a view, or in the memory of an input."""
-    if value._is_view() or _begins_with_one(value, inputs):
+    if may_be_view(value) or _begins_with_one(value, inputs):
         return value.clone(memory_format=torch.contiguous_format)
     return value
 
@@ -275,7 +276,7 @@ def _begins_with_one(value: Tensor, inputs: Sequence[Tensor | None]) -> bool:
 
 def unaliased_single(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:
     """As `unaliased`, for a single result, with fewer copies: a whole new tensor in another shape is not copied."""
-    if not value._is_view():
+    if not may_be_view(value):
         return (
             value.clone(memory_format=torch.contiguous_format) if _begins_with_one(value, inputs) else value
         )
@@ -284,10 +285,11 @@ def unaliased_single(value: Tensor, inputs: Sequence[Tensor | None], recording: 
     in_order = value.contiguous()
     if in_order is not value:  # a copy then
         return in_order
-    base = value._base
-    assert base is not None  # of a view
+    base = base_of(value)
+    if base is None:  # unknown
+        return value.clone()
     for tensor in inputs:
-        if tensor is base or (tensor is not None and tensor._base is base):
+        if tensor is base or (tensor is not None and base_of(tensor) is base):
             return value.clone()
     # `.data` of a view is a tensor of its own on the same memory, which here nothing else refers to.
     return value.data if base.numel() == value.numel() else value.clone()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import torch
 from torch import Tensor
 
+from .._torch.tensors import is_zero_tensor
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..ops.storage_types import storage_number
 from . import whole_numbers
@@ -149,7 +150,7 @@ def _deliver(leaf: Tensor, marking: Marking) -> None:
         if found is None:
             return
         marking.fresh = marking.reached = True
-        if found._is_zerotensor():  # a zero of torch's without memory
+        if is_zero_tensor(found):  # a zero of torch's without memory
             found = torch.zeros_like(leaf, requires_grad=False)
         # The gradient of whole numbers was computed in floating point.
         if not grad.storage.dtype.is_floating_point:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from .. import shapes
+from .._torch.tensors import may_be_view
 from ..errors import ArgumentError, ShapeError
 from ..grad_mode import grad_mode
 from ..mode import mode
@@ -64,7 +65,7 @@ class Selections(ArrayBase):
                 )
             return result
         # What was selected from an array that is not dense is of a dense copy, and so shares nothing.
-        shares = selected.is_contiguous() and selected._is_view() and isinstance(self.storage, DenseStorage)
+        shares = selected.is_contiguous() and may_be_view(selected) and isinstance(self.storage, DenseStorage)
         if shares and not mode.recording:
             return self.alias(selected)
         result = self._new(selected.clone(memory_format=torch.contiguous_format))
