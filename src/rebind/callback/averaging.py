@@ -6,6 +6,7 @@ from typing import ClassVar, TypedDict, cast
 
 import torch
 
+from .._torch import foreach
 from ..checks import check_numbers
 from ..errors import ParameterError
 from ..ndarray import NDArray
@@ -73,7 +74,7 @@ class ExponentialMovingAverage(OnBatchEnd):
         # In place: whoever took the arrays of `params` sees the newest average.
         averages = [value.tensor for value in self.params.values()]
         with torch.no_grad():  # average + (1 - decay) * (weight - average), for all in one call
-            torch._foreach_lerp_(averages, [weights[name].tensor.detach() for name in self.params], 1 - decay)
+            foreach.lerp_(averages, [weights[name].tensor.detach() for name in self.params], 1 - decay)
 
     def state_dict(self) -> StateTree:
         """Return the average, for `load_state_dict`.

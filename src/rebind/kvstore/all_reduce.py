@@ -8,6 +8,7 @@ from typing import ClassVar, NoReturn
 import torch
 from torch import Tensor
 
+from .._torch import foreach
 from ..autograd import pause
 from ..distributed import Job, JobEnvironment, current_job
 from ..errors import AbsentFeatureError, ArgumentError, ShapeError
@@ -110,7 +111,7 @@ class AllReduceStore(KVStoreBase):
             together = members[0] if len(members) == 1 else torch.cat(members)
             self._job.sum(together)
             if len(members) > 1:
-                torch._foreach_copy_(members, list(together.split([each.numel() for each in members])))
+                foreach.copy_(members, list(together.split([each.numel() for each in members])))
 
     def _targets(
         self,

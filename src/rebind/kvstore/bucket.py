@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
+from .._torch import foreach
 from ..distributed import Job, Transfer
 from .sharding import Sharding
 
@@ -220,7 +221,7 @@ class Bucket(Generic[Key]):
         for rank, row in enumerate(rows):
             if rank != self.job.rank and row.numel():
                 targets = [self._values[key][begin:end] for key, (begin, end) in self._small[rank].items()]
-                torch._foreach_copy_(targets, list(row.split([target.numel() for target in targets])))
+                foreach.copy_(targets, list(row.split([target.numel() for target in targets])))
 
     def _pack(self, source: Mapping[Key, Tensor], parts: Mapping[Key, tuple[int, int]]) -> Tensor:
         """Return parts of arrays in one."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from .._torch import foreach
 from ..distributed import Job
 from .bucket import Bucket, Incoming
 from .compression import Residuals
@@ -69,7 +70,7 @@ class CompressedBucket(Bucket[Key]):
         residual = torch.cat(pieces) if pieces else torch.empty_like(gradient)
         packed = self._residuals.compression.quantize(gradient, residual)
         if pieces:
-            torch._foreach_copy_(pieces, list(residual.split([piece.numel() for piece in pieces])))
+            foreach.copy_(pieces, list(residual.split([piece.numel() for piece in pieces])))
         return packed
 
     def _total(self, keys: Sequence[Key], incoming: Incoming) -> Tensor:

@@ -58,7 +58,7 @@ def feature_list() -> list[Feature]:
         "BLAS_ATLAS": False,
         "BLAS_MKL": mkl,
         "BLAS_APPLE": False,
-        "LAPACK": torch._C.has_lapack,
+        "LAPACK": "LAPACK is enabled" in torch.__config__.show(),
         "MKLDNN": torch.backends.mkldnn.is_available(),
         "OPENCV": importlib.util.find_spec("cv2") is not None,
         "CAFFE": False,

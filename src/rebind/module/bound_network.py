@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
-import torch
 
+from .._torch import foreach
 from ..checks import warn_user
 from ..errors import ParameterError, ShapeError, StateError
 from ..executor import DataParallelExecutorGroup, SharedArgumentError
@@ -200,7 +200,7 @@ class BoundNetwork:
         gradients = [grad for grads in found for grad in grads if grad is not None]
         dense = [tensor.detach() for grad in gradients if (tensor := grad.storage.tensor) is not None]
         if dense:
-            torch._foreach_zero_(dense)  # one call for all: this is done for every update
+            foreach.zero_(dense)  # one call for all: this is done for every update
         for grad in gradients:
             if grad.storage.tensor is None:
                 grad.write_unrecorded(grad.storage.zeros_like())

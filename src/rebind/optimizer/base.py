@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 import torch
 from torch import Tensor
 
+from .._torch import foreach
 from ..checks import an, check_kind, warn_user
 from ..errors import ArgumentError, ShapeError, StateError, near_names, shown
 from ..generators import step_seed
@@ -285,7 +286,7 @@ class Optimizer(Algorithm[State]):
                 update(*each)
         with torch.no_grad(), as_dense(rounded) as targets:
             # Rounded from the masters, so that small steps add up there and are not lost.
-            torch._foreach_copy_(targets, [weights[k].tensor for k in low])
+            foreach.copy_(targets, [weights[k].tensor for k in low])
 
     def clip_arrays_together(self, grads: Sequence[NDArray]) -> Sequence[NDArray]:
         """Return gradients as `clip_global_norm` says, for who updates them one by one.

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypedDict
 import torch
 from torch import Tensor
 
+from .._torch import foreach
 from ..draws import Source
 from ..ops.update.lists import Count, Limit, Number, Rate, Tensors
 
@@ -139,7 +140,7 @@ def clip_together(grads: Sequence[Tensor], limit: Limit, rescale_grad: Number) -
     for (_, dtype), members in kinds.items():
         # The squares of half precision overflow: their norms are in float32.
         wide = torch.float32 if dtype in LOW_PRECISION else None
-        norms += torch._foreach_norm([grads[k] for k in members], 2, wide)
+        norms += foreach.norm([grads[k] for k in members], 2, wide)
     wide_type = torch.float64 if any(norm.dtype is torch.float64 for norm in norms) else torch.float32
     joint = torch.stack([norm.to(norms[0].device, wide_type) for norm in norms])
     # Of the rescaled gradients, whose norm is that of the gradients times the factor.
@@ -149,6 +150,6 @@ def clip_together(grads: Sequence[Tensor], limit: Limit, rescale_grad: Number) -
     for (device, dtype), members in kinds.items():
         factor = share.to(device) if dtype in LOW_PRECISION else share.to(device, dtype)
         # Tensors of half precision are multiplied by a number of float32 as by one of their own type.
-        for k, value in zip(members, torch._foreach_mul([grads[k] for k in members], factor), strict=True):
+        for k, value in zip(members, foreach.mul([grads[k] for k in members], factor), strict=True):
             scaled[k] = value
     return scaled

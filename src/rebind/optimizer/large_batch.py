@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypedDict, cast
 import torch
 from torch import Tensor
 
+from .._torch import foreach
 from ..errors import ParameterError, near_names
 from ..ndarray import NDArray
 from ..ndarray.sending import sent
@@ -132,7 +133,7 @@ class LBSGD(WithMomentum):
         # What is multiplied is the stored sum itself, which starts again after this step.
         enough = [sums[k] for k in ready]
         if self.batch_scale > 1:
-            torch._foreach_mul_(enough, 1 / self.batch_scale)
+            foreach.mul_(enough, 1 / self.batch_scale)
         super()._apply(
             [index[k] for k in ready], [weights[k] for k in ready], enough, [states[k] for k in ready],
             [lrs[k] for k in ready], [wds[k] for k in ready],
@@ -190,7 +191,7 @@ class LBSGD(WithMomentum):
             return
         inner = cast("list[tuple[Tensor, ...]]", group.states)
         sums = [state[-1] for state in inner]
-        torch._foreach_add_(sums, group.grads)
+        foreach.add_(sums, group.grads)
         ready = [cast(Tensor, lists.of_weight(group.more["ready"], k)) != 0 for k in range(len(sums))]
 
         def step(weights: Tensors, grads: Tensors, *states: Tensors) -> None:
@@ -199,7 +200,7 @@ class LBSGD(WithMomentum):
             momentum = list(zip(*buffers, strict=True)) if buffers else [None] * len(weights)
             self.update_group(replace(group, weights=weights, grads=means, states=momentum))
             # Begins again, but `select` gives a weight that had not enough its sum back.
-            torch._foreach_zero_(sums)
+            foreach.zero_(sums)
 
         buffers = [[state[0] for state in inner]] if self.momentum else []
         select(ready, step, group.weights, group.grads, *buffers, sums)

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from .._torch import foreach
 from ..ops.update import lists
 from .algorithm import UpdateScope
 from .base import Group, Optimizer, optimizers
@@ -60,4 +61,4 @@ class Test(Optimizer[Copy]):
         weights, grads, copies = group.arrays
         # Up, not down: tests of stores want plain sums.
         lists.add_(weights, grads, group.rescale_grad)
-        torch._foreach_copy_(copies, weights)
+        foreach.copy_(copies, weights)

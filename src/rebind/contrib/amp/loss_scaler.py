@@ -8,6 +8,7 @@ from typing import TypeAlias, TypedDict, cast
 import torch
 from torch import Tensor
 
+from ..._torch import foreach
 from ...errors import ArgumentError, ParameterError
 from ...graph.passes import scale_losses
 from ...logs import log
@@ -187,7 +188,7 @@ class LossScaler:
         if not self._unscaled:
             arrays = _arrays(gradients)
             tensors = [array.tensor.detach() for array in arrays]
-            torch._foreach_mul_(tensors, 1.0 / self.loss_scale)
+            foreach.mul_(tensors, 1.0 / self.loss_scale)
             for array, tensor in zip(arrays, tensors, strict=True):
                 if not isinstance(array.storage, DenseStorage):  # sparse: what was multiplied is a dense copy
                     array.write_unrecorded(tensor)
@@ -223,10 +224,10 @@ def _all_finite(params: Gradients) -> bool:
         for tensor in tensors:
             if tensor.is_floating_point() and tensor.numel():
                 groups.setdefault((tensor.device, tensor.dtype, len(tensors)), []).append(tensor.detach())
-    # The largest absolute value of each array is NaN or infinite where one of its elements is: `_foreach_norm` finds
+    # The largest absolute value of each array is NaN or infinite where one of its elements is: `foreach.norm` finds
     # all of them in a few launches, where `isfinite` would need one and a mask for each array.
     for (_, _, devices), tensors in groups.items():
-        largest = torch.stack(torch._foreach_norm(tensors, float("inf")))
+        largest = torch.stack(foreach.norm(tensors, float("inf")))
         # The sum over the devices, which is taken later, must fit into the type too.
         if not bool(torch.isfinite(largest.max() * devices)):
             return False

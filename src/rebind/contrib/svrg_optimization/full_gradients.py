@@ -8,6 +8,7 @@ from typing import cast
 import torch
 
 from ... import kvstore
+from ..._torch import foreach
 from ...distributed import Job, current_job
 from ...errors import StateError
 from ...kvstore import KVStoreBase
@@ -46,7 +47,7 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
         module.forward_backward(batch)
         for sums, grads in zip(totals, module.gradients_by_device(), strict=True):
             if sums:
-                torch._foreach_add_(list(sums.values()), [grad.tensor for grad in grads.values()])
+                foreach.add_(list(sums.values()), [grad.tensor for grad in grads.values()])
         pad = padding(batch)  # of the last batch, the only one that has any
     if not batches:
         raise StateError(
@@ -174,7 +175,7 @@ def share_over_devices(
     # Each device adds its full gradient to its own slice's gradient, and the store sums both over the devices: divided
     # by their number, the total is counted once.
     for full in fulls:
-        torch._foreach_div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
+        foreach.div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
 
 
 def _share_over_workers(job: Job, fulls: Sequence[ArrayDict]) -> None:
@@ -182,7 +183,7 @@ def _share_over_workers(job: Job, fulls: Sequence[ArrayDict]) -> None:
     first = [each.tensor.detach() for each in fulls[0].values()]
     sums = [each.clone() for each in first]
     for full in fulls[1:]:
-        torch._foreach_add_(sums, [each.tensor.detach().to(first[0].device) for each in full.values()])
+        foreach.add_(sums, [each.tensor.detach().to(first[0].device) for each in full.values()])
     flat = torch.cat(
         [each.to(dtype=torch.promote_types(each.dtype, torch.float32)).view(-1) for each in sums]
     )

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, cast
 
 import torch
 
+from ..._torch import foreach
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
 from ...executor import GradReqs
@@ -448,11 +449,9 @@ class SVRGModule(WithSnapshot):
         current, snapshot, full = map(
             _tensors, (g_curr_batch_curr_weight, g_curr_batch_special_weight, g_special_weight_all_batch)
         )
-        torch._foreach_sub_(current, snapshot)
+        foreach.sub_(current, snapshot)
         # The two gradients contain the scale of the losses; the full gradient does not.
-        torch._foreach_add_(
-            current, full, alpha=1.0 if self.loss_scaler is None else self.loss_scaler.loss_scale
-        )
+        foreach.add_(current, full, alpha=1.0 if self.loss_scaler is None else self.loss_scaler.loss_scale)
         arrays = g_curr_batch_curr_weight
         for array, tensor in zip([arrays] if isinstance(arrays, NDArray) else arrays, current, strict=True):
             if not isinstance(array.storage, DenseStorage):  # sparse: what was computed is a dense copy
