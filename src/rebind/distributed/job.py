@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ from .._version import __version__
 from ..errors import MXNetError, WorkerError
 from .difference import difference
 from .environment import JobEnvironment, listening_on, loopback
-from .liveness import INTERVAL, Liveness, Sign, report_how_it_ends
+from .liveness import INTERVAL, Liveness, Sign
 from .machine import cores, interface_to, namespace
 from .store import open_store
 from .tags import Tag
@@ -107,8 +108,7 @@ class Job:
             self.rank = self.local_rank = store.add("workers", 1) - 1
         self._store = store
         self._liveness = Liveness(store.clone(), self.rank, self.size)  # type: ignore[attr-defined]  # stubs lack it
-        atexit.register(self.close)
-        report_how_it_ends(self._liveness)
+        atexit.register(self._close_at_exit)
         versions = {"rebind": __version__, "torch": str(torch.__version__)}
         place: dict[str, JSON] = {"network": namespace("net"), "cores": " ".join(map(str, cores()))}
         about: JSON = {**place, "life": self._liveness.life, "versions": dict(versions)}
@@ -174,7 +174,7 @@ class Job:
         """
         self._before_close.append(action)
         if self.size == 1:
-            atexit.register(self.close)
+            atexit.register(self._close_at_exit)
 
     def close(self, ended: str = FINISHED) -> None:
         """Leave the job, without waiting for the others."""
@@ -183,7 +183,6 @@ class Job:
             return
         self._closed = True
         if self._liveness is not None:
-            # An error that ends this process was told by what printed it.
             ended = self._liveness.ended or ended
             if ended != FINISHED:
                 self._liveness.stop(ended)
@@ -194,6 +193,11 @@ class Job:
         self._liveness.stop(ended)
         if self.environment.hosts_store:
             self._wait_for_the_last()
+
+    def _close_at_exit(self) -> None:
+        # The interpreter leaves an error that ends the program here, and runs exit handlers after it has printed it.
+        error = getattr(sys, "last_value", None)
+        self.close(FINISHED if error is None else f"{type(error).__name__}: {str(error)[:200]}")
 
     def _wait_for_the_last(self) -> None:
         # The store ends with this process, and the others still say there that they are alive.

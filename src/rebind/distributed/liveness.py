@@ -7,7 +7,6 @@ import os
 import queue
 import secrets
 import socket
-import sys
 import threading
 import time
 import weakref
@@ -16,14 +15,13 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswerError
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 
 from torch.distributed import Store
 
 from .machine import namespace
 
-__all__ = ["INTERVAL", "STATES", "Liveness", "Sign", "Signs", "report_how_it_ends"]
+__all__ = ["INTERVAL", "STATES", "Liveness", "Sign", "Signs"]
 
 #: How often a process gives a sign, in seconds.
 INTERVAL = 1.0
@@ -329,15 +327,3 @@ class Liveness(Signs):
 
 def _key(rank: int) -> str:
     return f"sign/{rank}"
-
-
-def report_how_it_ends(liveness: Liveness) -> None:
-    """Let the others know the error that ends this process."""
-    show, worker = sys.excepthook, os.getpid()
-
-    def show_and_tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if os.getpid() == worker:  # not a child of its
-            liveness.stop(f"{kind.__name__}: {str(error)[:200]}")
-        show(kind, error, trace)
-
-    sys.excepthook = show_and_tell
