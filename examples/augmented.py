@@ -76,6 +76,7 @@ def network() -> mx.sym.Symbol:
 
 def main() -> None:
     """Save and pack the pictures, train, and print how many of the others are recognized."""
+    mx.tune()
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="keep pictures and record files in FOLDER")
     out = parser.parse_args().out

@@ -101,6 +101,7 @@ def found_in(module: mx.mod.Module, test: mx.image.ImageDetIter) -> int:
 
 def main() -> None:
     """Train the detector and print how many digits it finds."""
+    mx.tune()
     random.seed(1)
     np.random.seed(1)
     mx.random.seed(1)

@@ -89,6 +89,7 @@ def evaluate(prefix):
 
 
 def main():
+    mx.tune()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/digits"), help="folder to write to")
     parser.add_argument("--evaluate", action="store_true", help="only check what was trained before")

@@ -94,6 +94,7 @@ def recite(cell, params, numbers, letters, count):
 
 
 def main():
+    mx.tune()
     np.random.seed(0)
     mx.random.seed(0)
     text = lines()

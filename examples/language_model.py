@@ -94,6 +94,7 @@ def train(prefix, epochs=EPOCHS):
 
 
 def main():
+    mx.tune()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/language_model"), help="folder to write to")
     options = parser.parse_args()

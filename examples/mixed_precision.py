@@ -106,6 +106,7 @@ def compare(name, network, epochs):
 
 
 def main():
+    mx.tune()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=8, help="how often all digits are seen")
     options = parser.parse_args()

@@ -134,6 +134,7 @@ def plot(curves: dict[str, Curve], path: Path) -> None:
 
 def main() -> None:
     """Train both, print the gaps, and draw them."""
+    mx.tune()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

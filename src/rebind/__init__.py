@@ -9,13 +9,14 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import _process as _process  # before PyTorch is loaded
+from . import config
+from .tune import tune
+
+if config.get("REBIND_TUNE"):  # before PyTorch is loaded, which reads what waits are set
+    tune()
 
 # isort: split
-from ._collector import collect_again  # before all that makes many objects
-
-# isort: split
-from . import autograd, config, errors, executor, ndarray, scope, symbol
+from . import autograd, errors, executor, ndarray, scope, symbol
 from ._version import __version__
 from .annotations import unquote
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
@@ -59,7 +60,7 @@ __all__ = [
     "current_context", "current_device", "errors", "executor", "executor_manager", "gpu", "init",
     "initializer", "install_as_mxnet", "io", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
     "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random",
-    "recordio", "rnn", "scope", "sym", "symbol", "test_utils", "util", "visualization", "viz",
+    "recordio", "rnn", "scope", "sym", "symbol", "test_utils", "tune", "util", "visualization", "viz",
 ]  # fmt: skip
 
 
@@ -76,7 +77,6 @@ def install_as_mxnet() -> None:
 
 unquote(__name__)
 OldPaths().install()  # for `import rebind.base` and the other modules of `legacy`
-collect_again()
 
 if TYPE_CHECKING:
     from . import callback as callback

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
 from types import ModuleType, TracebackType
 
-from . import compat, im2rec, launch
+from . import compat, config, im2rec, launch
 from .module.notes import add_note
+from .tune import tune
 
 __all__ = ["run", "run_module", "run_script"]
 
@@ -61,7 +62,9 @@ _REFUSED_BY_NUMPY = (
 
 
 def _prepare() -> None:
-    """Let `import mxnet` give rebind: here, and by PYTHONPATH in the processes that are started from here."""
+    """Tune this process, and let `import mxnet` give rebind: here, and by PYTHONPATH in those started from here."""
+    if config.get("REBIND_TUNE"):
+        tune()  # as a module, `python -m rebind run`, the package was imported before the flags were read
     compat.install()
     os.environ["PYTHONPATH"] = compat.python_path(os.environ.get("PYTHONPATH", ""))
 

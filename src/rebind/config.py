@@ -148,6 +148,13 @@ OPTIONS: dict[str, Option] = {
             "waits; below 0, which is the default, any number, as in MXNet.",
         ),
         Option(
+            "REBIND_TUNE",
+            int,
+            0,
+            "1: `import rebind` calls `rebind.tune()`, before PyTorch is loaded. `rebind run` and `rebind launch` set "
+            "it for the programs that they start, unless it is set.",
+        ),
+        Option(
             "REBIND_PROGRESS",
             str,
             "auto",

@@ -21,6 +21,8 @@ __all__ = ["main", "parse"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with `arguments`, by default those of this process; return its exit code."""
     given = parse(arguments)
+    if given.command == "run":
+        os.environ.setdefault("REBIND_TUNE", "1")  # the command's process is the program's
     from rebind import cli  # what takes seconds, now that something is to be done
 
     return cli.run(given)

@@ -13,10 +13,10 @@ from typing import Any
 
 from torch import Tensor, fx
 
-from .._process import give_back_freed_memory
 from ..grad_mode import grad_mode
 from ..ndarray.storage import DenseStorage, Storage
 from ..ops.nn.inference_layers import lie_alike
+from ..tune import give_back_freed_memory
 from .prepared import Preparation
 
 __all__ = ["Kept"]

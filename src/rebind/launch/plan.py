@@ -138,6 +138,7 @@ def _shared_variables(
         "TORCHELASTIC_RESTART_COUNT": str(attempt),
         "TORCHELASTIC_MAX_RESTARTS": str(request.max_restarts),
         "TORCHELASTIC_RUN_ID": "rebind",
+        "REBIND_TUNE": here.get("REBIND_TUNE", "1"),
     }
     if request.timeout is not None:
         found["REBIND_TIMEOUT"] = f"{request.timeout:g}"

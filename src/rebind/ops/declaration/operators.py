@@ -12,7 +12,6 @@ from torch import Tensor
 from ... import dtypes
 from ...errors import DTypeError, MXNetError, NameLookupError, near_names
 from ...memo import exact_key
-from ...oversubscription import watch
 from ...params import ParameterValue, Params
 from ...shapes import Shape
 from .inference import (
@@ -471,7 +470,6 @@ class _Unread(Operator):
             # Asked for a slot that is empty.
             if name not in ("signature", "returned_aux"):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            watch()  # who reads an operator's signature is about to compute
             # Two threads that come first together read the same twice.
             self._take(self._read())
             self.__class__ = Operator
