@@ -18,10 +18,10 @@ from rebind.ops.declaration import read_signature
 
 #: The modules and packages right below `rebind` that all programs need. Another one here costs each of them its import.
 LOADED = [
-    "_torch", "_version", "absent", "annotations", "autograd", "checks", "config", "device",
-    "draws", "dtypes", "errors", "executor", "files", "first_use", "forks", "generators", "gpu_settings", "grad_mode",
-    "graph", "imaging", "legacy", "memo", "mode", "ndarray", "nested", "ops", "params", "precision",
-    "scope", "shapes", "symbol", "threads", "tune",
+    "_torch", "_version", "absent", "annotations", "autograd", "checks", "config", "device", "draws", "dtypes",
+    "errors", "executor", "files", "first_use", "flags", "forks", "generators", "gpu_settings", "grad_mode",
+    "graph", "imaging", "legacy", "memo", "mode", "ndarray", "nested", "ops", "params", "precision", "scope",
+    "shapes", "symbol", "threads", "tune",
 ]  # fmt: skip
 
 #: What takes long, or what only some programs need.

@@ -9,13 +9,14 @@ keeps what was compiled on the disk, for the next process.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
 import re
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -29,8 +30,8 @@ from ..graph.fused_layers import has_quantized_layers
 from ..graph.passes import Compiler
 
 __all__ = [
-    "CompiledCode", "called_from_cpp", "compile_whole", "ignore_warnings_of_compilers", "in_given_layout",
-    "is_inductor", "obstacle", "reason_of", "with_own_code",
+    "CompiledCode", "called_from_cpp", "compile_whole", "in_given_layout",
+    "is_inductor", "obstacle", "reason_of", "with_own_code", "without_warnings_of_compilers",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,14 +44,16 @@ _numbers = itertools.count()
 _DETAILS = ("Developer debug context: ", "Explanation: ")
 
 #: What the compiler warns of while it works, and the user can do nothing about.
-_NO_WARNINGS = (
-    # Ours are of pure functions of shapes and parameters: to trace through them is right.
-    r"(?s)Dynamo detected a call to a `functools\.lru_cache`",
-    # It makes an instance of each `torch.autograd.Function` that it meets.
-    r"<class 'torch\.autograd\.function\.Function'> should not be instantiated",
-    r"\s*Online softmax is disabled on the fly",
-    # MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION is for that.
-    r"TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled",
+_NO_WARNINGS = "|".join(
+    (
+        # Ours are of pure functions of shapes and parameters: to trace through them is right.
+        r"(?s)Dynamo detected a call to a `functools\.lru_cache`",
+        # It makes an instance of each `torch.autograd.Function` that it meets.
+        r"<class 'torch\.autograd\.function\.Function'> should not be instantiated",
+        r"\s*Online softmax is disabled on the fly",
+        # MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION is for that.
+        r"TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled",
+    )
 )
 
 #: Conditions of what is global that say that a function, a class or a module is the same.
@@ -151,7 +154,6 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
     >>> compile_whole(torch.nn.functional.softsign, "eager")(torch.ones(2))
     tensor([0.5000, 0.5000])
     """
-    ignore_warnings_of_compilers()
     # PyTorch takes no options beside a mode.
     if options.get("mode") is None:
         varying = functools.partial(_varying, constants=_constants(function))
@@ -160,16 +162,26 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
             **cast("dict[str, Any]", options.get("options") or {}),
         }
     # Its annotations know no options that are passed on.
-    return torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]  # above
+    compiled = torch.compile(function, fullgraph=True, backend=compiler, **options)  # type: ignore[call-overload]  # above
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with without_warnings_of_compilers():  # any call may compile for other sizes
+            return cast(R, compiled(*args, **kwargs))
+
+    return call
 
 
-def ignore_warnings_of_compilers() -> None:
-    """Ignore, from now on, what compilers warn of and the user can do nothing about.
+@contextlib.contextmanager
+def without_warnings_of_compilers() -> Iterator[None]:
+    """Ignore in the ``with`` block what compilers warn of and the user can do nothing about.
 
-    >>> ignore_warnings_of_compilers()
+    >>> with without_warnings_of_compilers():
+    ...     warnings.warn("Online softmax is disabled on the fly")
     """
-    for message in _NO_WARNINGS:
-        warnings.filterwarnings("ignore", message=message)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_NO_WARNINGS)
+        yield
 
 
 def with_own_code(function: F) -> F:

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar, cast
 
 import torch
@@ -19,10 +19,11 @@ import torch.utils._pytree as pytree
 from torch import Tensor, fx
 from torch._ops import OpOverload
 
+from ..flags import flag
 from ..grad_mode import grad_mode
 from ..graph.facts import CUDA_GRAPHS
 from ..graph.passes import Compiler
-from .compiling import CompiledCode, called_from_cpp, ignore_warnings_of_compilers, is_inductor
+from .compiling import CompiledCode, called_from_cpp, is_inductor, without_warnings_of_compilers
 from .cuda_graphs import ReplayedCode
 from .outputs import shares_memory
 
@@ -83,8 +84,7 @@ class ExactCode:
         self._shared: Collection[int] | None = None
         runs_itself = compiler == CUDA_GRAPHS
         written: Collection[int] | None = None
-        ignore_warnings_of_compilers()
-        with grad_mode(False):
+        with grad_mode(False), without_warnings_of_compilers():
             self._run: Callable[..., Sequence[Tensor]] = functools.partial(self._flat, function)
             if not runs_itself:
                 graph = self._trace(self._run, inputs)
@@ -114,7 +114,9 @@ class ExactCode:
 
         # Constants of the network are tensors with values. Autograd is run in this thread, where the tracer looks.
         trace = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)
-        with _for_a_compiler(), torch.autograd.set_multithreading_enabled(False):
+        # Operators have forms of their own for compilers, which ask `torch.compiler.is_compiling`.
+        for_a_compiler = flag(torch.compiler, "_is_compiling_flag", True)
+        with for_a_compiler, torch.autograd.set_multithreading_enabled(False):
             return trace(*inputs)
 
     def takes(self, inputs: Sequence[Tensor]) -> bool:
@@ -329,14 +331,3 @@ def _of_tensors(function: Callable[..., R], trees: Any) -> Callable[..., R]:
 
 def _form_of(inputs: Sequence[Tensor]) -> tuple[list[Any], list[Any]]:
     return [*map(_FORM, inputs)], [*map(Tensor.stride, inputs)]
-
-
-@contextlib.contextmanager
-def _for_a_compiler() -> Iterator[None]:
-    """Let `torch.compiler.is_compiling` say so: operators have forms of their own for compilers."""
-    before = torch.compiler._is_compiling_flag
-    torch.compiler._is_compiling_flag = True
-    try:
-        yield
-    finally:
-        torch.compiler._is_compiling_flag = before

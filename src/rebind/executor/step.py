@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from ..draws import Source
+from ..flags import flag
 from ..grad_mode import grad_mode
 from ..graph import Facts, Graph, Target
 from ..graph.passes import Compiler
@@ -242,12 +243,7 @@ def compiled(function: Callable[P, R], backend: Compiler = "inductor", **options
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        # For this call only: the option is the whole process's. `config.patch` would take 30 us a call.
-        before = config.trace_autograd_ops
-        config.trace_autograd_ops = True
-        try:
+        with flag(config, "trace_autograd_ops", True):  # `config.patch` would take 30 us a call
             return fast(*args, **kwargs)
-        finally:
-            config.trace_autograd_ops = before
 
     return call
