@@ -120,7 +120,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "mod: bind shared": (
         lambda: bound(shared_module="x"),
-        "Module.bind: shared_module must be an instance of BoundModule or None; got the text 'x'",
+        "Module.bind: shared_module must be an instance of Module or None; got the text 'x'",
     ),
     "mod: bind shared unbound": (
         lambda: bound(shared_module=module()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -11,31 +12,53 @@ from .. import symbol as symbols
 from ..absent import old_names
 from ..device import Device
 from ..errors import ArgumentError, ParameterError
-from ..executor import GradReqs
+from ..executor import DataParallelExecutorGroup, GradReqs
 from ..executor.group.replicas import GroupDevices
-from ..logs import resolve
+from ..io import DataDesc
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..overriding import declares_steps
 from ..protocols import Logger, StateTree
 from ..symbol import Symbol
+from .base_module import BaseModule
 from .batches import AnyBatch, whole
 from .bucket_keys import read_keys, write_keys
 from .buckets import Buckets, BucketState, NetworkOf
-from .current_bucket import CurrentBucket
+from .checkpoints import write_checkpoint
+from .delegation import delegates, need_steps
 from .descs import Shapes
-from .jobs import job_of, writes_files
+from .jobs import job_of
 from .loss_scaling import LossScaling
 from .module import Module
-from .settings import OptimizerParams, RowIds, StoreSpec
+from .old_names import MODULE_NAMES, with_old_names
+from .parameters import Parameters
+from .settings import Binding, OptimizerParams, RowIds, StoreSpec
+from .update_policy import UpdatePolicy
 
 __all__ = ["BucketingModule"]
 
 
 @declares_steps()
-class BucketingModule(CurrentBucket):
+@with_old_names(MODULE_NAMES)
+@delegates("buckets.current", "executors symbol data_names label_names output_names output_descs output_axes")
+@delegates("buckets.current", "data_shapes label_shapes output_shapes", after=("bind",))
+@delegates(
+    "buckets.current",
+    "backward get_outputs get_input_grads get_states set_states update_metric",
+    after=("bind", "init_params"),
+)
+@delegates(
+    "buckets.default",
+    "parameters policy binding networks parameter_names trained_params grad_req_of_parameters unify_devices "
+    "auxiliary_arrays stores take_no_batch optimizers number_parameters",
+)
+@delegates("buckets.default", "get_params", after=("init_params",))
+@delegates("buckets.default", "save_optimizer_states load_optimizer_states", after=("init_optimizer",))
+class BucketingModule(BaseModule):
     """Networks for inputs of several lengths (or kinds), which share parameters and optimizer.
+
+    What concerns a batch goes to the current bucket's module; parameters and optimizer are the default one's.
 
     `bucket_key` of a batch names the network it is for. A network is made when its first batch arrives, bound once,
     and stays. All use the arrays of the default bucket's parameters and gradients, so its network must have every
@@ -88,6 +111,19 @@ class BucketingModule(CurrentBucket):
     ([5, 12, 20], (4, 2))
     """
 
+    # Those of the tables above that are not declared in `BaseModule`, or more widely.
+    symbol: Symbol
+    data_shapes: list[DataDesc]
+    label_shapes: list[DataDesc] | None
+    output_shapes: list[tuple[str, tuple[int, ...]]]
+    label_names: list[str]
+    parameters: Parameters
+    executors: DataParallelExecutorGroup | None
+    policy: UpdatePolicy | None
+    binding: Binding | None
+    save_optimizer_states: Callable[[str], None]
+    load_optimizer_states: Callable[[str], None]
+
     def __init__(
         self,
         sym_gen: NetworkOf,
@@ -112,7 +148,9 @@ class BucketingModule(CurrentBucket):
             raise ParameterError(
                 "BucketingModule: needs default_bucket_key, the key of the bucket that bind() binds"
             )
-        buckets = Buckets(
+        super().__init__(logger)
+        #: The modules of the buckets.
+        self.buckets = Buckets(
             sym_gen,
             default_bucket_key,
             {
@@ -121,7 +159,58 @@ class BucketingModule(CurrentBucket):
                 "compression_params": compression_params, "backend": backend, "recompute": recompute,
             },
         )  # fmt: skip
-        super().__init__(buckets, logger)
+
+    # Names that MXNet's programs reach for, beside those of `Module`.
+
+    @property
+    def _state_names(self) -> list[str]:
+        return list(self.buckets.settings["state_names"] or ())
+
+    @property
+    def _buckets(self) -> dict[Hashable, Module]:
+        return self.buckets.modules
+
+    @property
+    def _curr_module(self) -> Module:
+        return self.buckets.current
+
+    @property
+    def _curr_bucket_key(self) -> Hashable:
+        return self.buckets.current_key
+
+    @property
+    def binded(self) -> bool:
+        """Whether the default bucket is bound."""
+        return self.buckets.default.binded
+
+    @binded.setter
+    def binded(self, value: bool) -> None:
+        self.buckets.default.binded = value
+        if not value:  # the others work on the arrays that are free now
+            self.buckets.forget()
+
+    @property
+    def params_initialized(self) -> bool:
+        return self.buckets.default.params_initialized
+
+    @params_initialized.setter
+    def params_initialized(self, value: bool) -> None:
+        for module in self.buckets.bound():  # all use the same values, and each has the flag
+            module.params_initialized = value
+
+    @property
+    def optimizer_initialized(self) -> bool:
+        return self.buckets.default.optimizer_initialized
+
+    @optimizer_initialized.setter
+    def optimizer_initialized(self, value: bool) -> None:
+        for module in self.buckets.bound():
+            module.optimizer_initialized = value
+
+    def __repr__(self) -> str:
+        buckets = self.buckets
+        bound = [key for key, module in buckets.modules.items() if module.binded]
+        return f"<{type(self).__name__}: bound for {bound}, now {buckets.current_key!r}: {buckets.current!r}>"
 
     # Shapes and memory.
 
@@ -188,7 +277,7 @@ class BucketingModule(CurrentBucket):
         >>> module.data_shapes[0].shape
         (2, 5)
         """
-        self._bound("switch_bucket()")
+        need_steps(self, "switch_bucket()", "bind")
         self.buckets.switch(bucket_key, data_shapes, label_shapes)
 
     def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
@@ -197,10 +286,22 @@ class BucketingModule(CurrentBucket):
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a monitor watch all buckets, also those that are yet to come."""
-        self._bound("install_monitor()")
+        need_steps(self, "install_monitor()", "bind")
         self.buckets.install_monitor(mon)
 
-    # Updates.
+    # Parameters and updates.
+
+    @functools.wraps(Module.init_params)
+    def init_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]  # it has what it wraps has
+        need_steps(self, "init_params()", "bind")
+        self.buckets.default.init_params(*args, **kwargs)
+        self.params_initialized = True  # of the other buckets, too
+
+    @functools.wraps(Module.set_params)
+    def set_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]  # likewise
+        need_steps(self, "set_params()", "bind")
+        self.buckets.default.set_params(*args, **kwargs)
+        self.params_initialized = True
 
     def init_optimizer(
         self,
@@ -209,7 +310,7 @@ class BucketingModule(CurrentBucket):
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        self._ready("init_optimizer()")
+        need_steps(self, "init_optimizer()", "bind", "init_params")
         default = self.buckets.default
         default.batches_per_update = self.batches_per_update  # it decides rescale_grad
         default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
@@ -225,12 +326,12 @@ class BucketingModule(CurrentBucket):
         return self.buckets.current if alone else self.buckets.default
 
     def update(self) -> None:
-        self._need_optimizer("update()")
+        need_steps(self, "update()", "init_optimizer")
         self._finish_gradients()
         self._updated.update()
 
     def apply_gradients(self) -> None:
-        self._need_optimizer("update()")
+        need_steps(self, "update()", "init_optimizer")
         self._finish_gradients()
         self._updated.apply_gradients()
 
@@ -251,26 +352,27 @@ class BucketingModule(CurrentBucket):
         group = self.buckets.default.executors
         if group is None or not group.is_compiled:
             return False
-        self._ready("forward()")
+        need_steps(self, "forward()", "bind", "init_params")
         self.buckets.switch_to(data_batch)
         current = self.buckets.current
         return self._updated is current and current.forward_backward_update(data_batch)
 
     def clear_gradients(self) -> None:
         # The parameters' gradients are the default bucket's; those of the inputs each bucket has for itself.
-        self._bound("clear_gradients()").clear_gradients()
+        need_steps(self, "clear_gradients()", "bind")
+        self.buckets.current.clear_gradients()
         self.buckets.default.clear_gradients()
 
-    # A batch finds its bucket; what follows is in `CurrentBucket`.
+    # A batch finds its bucket.
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Get ready for a batch that is to come: bind its bucket if it is new. The current bucket stays current."""
-        self._ready("prepare()")
+        need_steps(self, "prepare()", "bind", "init_params")
         if (batch := whole(data_batch)) is not None and hasattr(batch, "data"):
             self.buckets.get_ready(batch).prepare(batch, sparse_row_id_fn)
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
-        self._ready("forward()")
+        need_steps(self, "forward()", "bind", "init_params")
         self.buckets.switch_to(data_batch)
         self.buckets.current.backward_follows = self.backward_follows
         self.buckets.current.forward(data_batch, self.for_training if is_train is None else is_train)
@@ -278,11 +380,11 @@ class BucketingModule(CurrentBucket):
     # A run that is saved.
 
     def run_state(self) -> StateTree:
-        self._bound("run_state()")
+        need_steps(self, "run_state()", "bind")
         return {**self.buckets.default.run_state(), "buckets": self.buckets.state()}
 
     def load_run_state(self, state: StateTree) -> None:
-        self._bound("load_run_state()")
+        need_steps(self, "load_run_state()", "bind")
         self.buckets.default.load_run_state(state)
         self.buckets.load_state(cast(Sequence[BucketState], state.get("buckets", ())))
 
@@ -311,21 +413,16 @@ class BucketingModule(CurrentBucket):
         save_optimizer_states
             Whether to write the optimizer's states, ``prefix-0010.states``, too.
         """
-        self._ready("save_checkpoint()")
+        need_steps(self, "save_checkpoint()", "bind", "init_params")
         if save_optimizer_states:
-            self._need_optimizer("save_checkpoint(save_optimizer_states=True)")
-        if writes := writes_files(self.stores()):
+            need_steps(self, "save_checkpoint(save_optimizer_states=True)", "init_optimizer")
+
+        def save_networks() -> None:
             write_keys(f"{prefix}.buckets", list(self.buckets.modules))
             for key, module in self.buckets.modules.items():
                 module.symbol.save(checkpoint.symbol_path(f"{prefix}-{key}"), remove_amp_cast=remove_amp_cast)
-            path = checkpoint.params_path(prefix, epoch)
-            self.save_params(path)
-            resolve(self.logger).info('Saved checkpoint to "%s"', path)
-        if save_optimizer_states:
-            path = checkpoint.states_path(prefix, epoch)
-            self.save_optimizer_states(path)
-            if writes:
-                resolve(self.logger).info('Saved optimizer state to "%s"', path)
+
+        write_checkpoint(self, prefix, epoch, save_networks, states=save_optimizer_states)
 
     @staticmethod
     def load(

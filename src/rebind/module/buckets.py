@@ -19,8 +19,8 @@ from ..scope import NameManager
 from ..shapes import HasShape
 from ..symbol import Symbol
 from .batches import AnyBatch, is_sliced, labels_of
+from .checkpoints import load_states
 from .descs import Shapes
-from .device_arrays import copy_across
 from .module import Module
 
 __all__ = ["BucketState", "Buckets", "ModuleSettings", "NetworkOf"]
@@ -383,13 +383,7 @@ class Buckets:
             self.switch(each["key"], cast(Shapes, each["data"]), cast("Shapes | None", each["labels"]))
             group = self.current.executors
             assert group is not None  # it is bound now
-            for targets, sources in zip(group.state_arrays, each["states"], strict=True):
-                if len(sources) != len(targets):
-                    raise StateError(
-                        f"BucketingModule.load_run_state: states of {len(sources)} devices cannot be resumed on "
-                        f"{len(targets)}; bind to as many, or set_states()"
-                    )
-                copy_across(sources, targets)
+            load_states(group.state_arrays, each["states"], "BucketingModule")
         self._make_current(self.default_key)
 
     def _has_own_states(self, group: DataParallelExecutorGroup) -> bool:

@@ -1,0 +1,67 @@
+"""Methods of a module that are those of another one which it holds, made from a table."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from ..errors import StateError
+from .module import Module
+
+__all__ = ["delegates", "need_steps"]
+
+T = TypeVar("T")
+
+#: Which attribute says whether a step has been taken.
+_DONE = {"bind": "binded", "init_params": "params_initialized", "init_optimizer": "optimizer_initialized"}
+
+
+def need_steps(module: Any, who: str, *steps: str) -> None:
+    """Raise an error for the first of these steps that was not taken; `who` needs it."""
+    for step in steps:
+        if not getattr(module, _DONE[step]):
+            raise StateError(f"{type(module).__name__}.{who} needs {step}() first")
+
+
+def delegates(to: str, names: str, *, after: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
+    """Return a class decorator that adds methods and properties of `Module`, as those of a module that is held.
+
+    They have the signatures and docstrings of `Module`'s.
+
+    Parameters
+    ----------
+    to
+        Where the other module is: ``'buckets.current'``.
+    names
+        The methods and properties.
+    after
+        The steps that must have been taken before.
+    """
+    target = attrgetter(to)
+
+    def decorate(kind: type[T]) -> type[T]:
+        for name in names.split():
+            setattr(kind, name, _delegated(name, target, after))
+        return kind
+
+    return decorate
+
+
+def _delegated(name: str, target: Callable[[Any], Module], after: tuple[str, ...]) -> Any:
+    original = getattr(Module, name)
+    if isinstance(original, property):
+
+        def read(self: Any) -> Any:
+            need_steps(self, name, *after)
+            return getattr(target(self), name)
+
+        return property(read, doc=original.__doc__)
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        need_steps(self, f"{name}()", *after)
+        return getattr(target(self), name)(*args, **kwargs)
+
+    return call
