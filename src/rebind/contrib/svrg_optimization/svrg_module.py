@@ -26,7 +26,7 @@ from ...module.update_policy import UpdatePolicy
 from ...ndarray import NDArray
 from ...ndarray.storage import DenseStorage
 from ...optimizer import Optimizer
-from ...overriding import declares_steps
+from ...overriding import declares_steps, overrides
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
 from .full_gradients import meet_workers, sum_gradients, write_means
@@ -356,6 +356,10 @@ class SVRGModule(WithSnapshot):
 
         So only one of them holds activations for its backward, which halves the memory and is kinder to caches.
         """
+        if overrides(self, "forward", "backward"):
+            self.forward(data_batch, is_train=True)
+            self.backward()
+            return
         both = self._needs_both(True)
         super().forward(data_batch, is_train=True)
         super().backward()
