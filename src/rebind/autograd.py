@@ -16,9 +16,9 @@ from .errors import ArgumentError, ShapeError, StateError, shown
 from .graph import Application, Entry, Node, Variable, depth_first
 from .mode import mode
 from .ndarray import NDArray
-from .ndarray.gradients import GradReq, explain_second_backward, roots, run_backward
+from .ndarray.gradients import GradReq, explain_second_backward, mark, roots, run_backward
 from .ndarray.history import free, opaque_step, source_of, steps_behind
-from .ndarray.whole_numbers import wrap_recorded
+from .ndarray.integer_gradients import wrap_recorded
 from .params import format_value
 from .symbol import Symbol
 
@@ -184,7 +184,7 @@ def mark_variables(
             raise ShapeError(
                 f"{who}: a gradient must have its variable's shape, {variable.shape}; got {gradient.shape}"
             )
-        variable.mark(gradient, request)
+        mark(variable, gradient, request)
 
 
 def backward(

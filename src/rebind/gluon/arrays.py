@@ -12,6 +12,7 @@ from ..dtypes import DTypeLike, numpy_type
 from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
 from ..initializer import InitDesc, Initializer
 from ..ndarray import NDArray, array, zeros
+from ..ndarray.gradients import mark
 from .utils import joined_shape, shape_is_known
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class ParameterArrays:
             if self.grad_req != "null":
                 each.attach_grad(self.grad_req)
             else:
-                each.mark(None, "null")
+                mark(each, None, "null")
 
     def _all(self) -> list[NDArray]:
         """Return the arrays of all devices."""

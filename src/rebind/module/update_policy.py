@@ -317,5 +317,5 @@ def _for_each(keys: Sequence[Key], saved: Sequence[T]) -> dict[Key, T]:
 def _copied(state: T) -> T:
     """Return a copy of a state that shares no memory with it."""
     if isinstance(state, NDArray):
-        return state.copy()  # type: ignore[return-value]  # a copy is of the same type
+        return state.copy()
     return type(state)(map(_copied, state)) if isinstance(state, (list, tuple)) else state

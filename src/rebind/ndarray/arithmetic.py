@@ -1,13 +1,15 @@
-"""Python's binary operators on arrays: which operators compute ``x + y``, ``2 / x``, ``x < y``, and the methods."""
+"""Python's binary operators on arrays, and the functions that stand for them: ``x + y``, ``nd.add(x, y)``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+import math
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..errors import ShapeError
 from ..ops import Operator, find
-from ..ops.python_operators import PYTHON_OPERATORS, BinaryNames, binary_methods
+from ..ops.python_operators import PYTHON_OPERATORS, BinaryNames
 from ..params import Params
 from .base import ArrayBase, Scalar
 from .calls import invoke_by_name
@@ -15,10 +17,7 @@ from .invoke import invoke
 from .reading import array_like
 from .storage import DenseStorage
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["BINARY", "Arithmetic", "BinaryOperators", "Operand", "combine"]
+__all__ = ["BINARY", "BinaryOperators", "Operand", "add_to", "combine", "floor_quotient", "matrix_product"]
 
 #: What can be on either side of a binary operator.
 Operand: TypeAlias = "ArrayBase | Scalar | np.ndarray"
@@ -68,65 +67,79 @@ def combine(operators: BinaryOperators, left: Operand, right: Operand) -> Any:
     return invoke(op, (array_,), op.parse({"scalar": number}))
 
 
-class Arithmetic(ArrayBase):
-    """Methods for Python's operators: ``x + y``, ``2 / x``, ``x < y``, ``-x``, ``x += y``."""
-
-    __slots__ = ()
-    # ``x == y`` is element by element and says nothing of identity, by which arrays are hashed.
-    __hash__ = object.__hash__
-
-    if TYPE_CHECKING:  # set below
-
-        def _binary(self, other: Operand, /) -> Self: ...
-
-        __add__ = __sub__ = __mul__ = __truediv__ = __mod__ = __pow__ = _binary
-        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rmod__ = __rpow__ = _binary
-        __gt__ = __ge__ = __lt__ = __le__ = _binary
-        __eq__ = __ne__ = _binary  # type: ignore[assignment]  # element by element, unlike object's
-
-    def __neg__(self) -> Self:
-        return invoke_by_name("negative", self)
-
-    def __abs__(self) -> Self:
-        return invoke_by_name("abs", self)
-
-    def __iadd__(self, other: Operand) -> Self:
-        # The most frequent one, of sums over batches and gradients that are collected, needs no other memory.
-        if isinstance(other, ArrayBase) and _can_take(self, other):
-            return invoke(_SUM, (self, other), _NO_PARAMS, self)
-        return self._in_place(self + other)
-
-    def __isub__(self, other: Operand) -> Self:
-        return self._in_place(self - other)
-
-    def __imul__(self, other: Operand) -> Self:
-        return self._in_place(self * other)
-
-    def __itruediv__(self, other: Operand) -> Self:
-        return self._in_place(self / other)
-
-    def __imod__(self, other: Operand) -> Self:
-        return self._in_place(self % other)
-
-    def _in_place(self, result: ArrayBase) -> Self:
-        self.write(result.tensor)
-        return self
-
-
-for _name, _method in binary_methods(combine, BINARY).items():
-    setattr(Arithmetic, _name, _method)
-
-
 #: The sum that can be written over an operand, which is of the same shape.
 _SUM = find("elemwise_add")
 
 
-def _can_take(array: ArrayBase, other: ArrayBase) -> bool:
-    """Whether a sum with another array may be written over an array while it is computed."""
+def add_to(array: ArrayBase, other: Operand) -> bool:
+    """Add another array to one in its own memory; return False, and do nothing, where that may give other numbers.
+
+    >>> import rebind as mx
+    >>> x = mx.nd.ones((2,))
+    >>> add_to(x, x), add_to(x, 1), x.asnumpy().tolist()
+    (True, False, [2.0, 2.0])
+    """
+    if not isinstance(other, ArrayBase):
+        return False
     one, two = array.storage, other.storage
     if not (isinstance(one, DenseStorage) and isinstance(two, DenseStorage)):
         return False
-    if one.dtype is not two.dtype or one.shape != two.shape:
-        return False
     # Memory that others see may be that of the other array, in part.
-    return array is other or not array.storage.shared
+    if one.dtype is not two.dtype or one.shape != two.shape or not (array is other or not one.shared):
+        return False
+    invoke(_SUM, (array, other), _NO_PARAMS, array)
+    return True
+
+
+def floor_quotient(left: Operand, right: Operand) -> Any:
+    """Return ``left // right`` as Python defines it."""
+    # By way of the remainder, as Python defines it: 1 // 0.1 is 9, though the quotient of the floats is 10.
+    remainder = combine(BINARY["mod"], left, right)
+    if remainder is NotImplemented:
+        return remainder
+    whole = combine(BINARY["truediv"], combine(BINARY["sub"], left, remainder), right)
+    return invoke_by_name("round", whole)
+
+
+def matrix_product(left: Operand, right: Operand) -> Any:
+    """Return ``left @ right`` as NumPy defines it: matrices in the last two axes, the others broadcast."""
+    if isinstance(left, np.ndarray) and isinstance(right, ArrayBase):
+        left = array_like(left, right)
+    if isinstance(right, np.ndarray) and isinstance(left, ArrayBase):
+        right = array_like(right, left)
+    if not (isinstance(left, ArrayBase) and isinstance(right, ArrayBase)):
+        # NotImplemented lets Python ask the other operand.
+        return NotImplemented
+    inner = right.shape[-2:][0]
+    if left.shape[-1] != inner:
+        raise ShapeError(
+            f"NDArray @ NDArray: the last axis of the left array must have size {inner}, that of {right.shape} that it "
+            f"is summed with; got {left.shape}"
+        )
+    if left.ndim <= 2 and right.ndim <= 2:
+        return invoke_by_name("dot", left, right)
+    return _batched_product(left, right)
+
+
+def _batched_product(left: ArrayBase, right: ArrayBase) -> Any:
+    # A vector is a matrix of one row, or of one column, whose axis is taken away again.
+    rows, columns = left.shape[:-1][-1:], right.shape[-1:] if right.ndim > 1 else ()
+    first, second = (*rows, 1)[0], (*columns, 1)[0]
+    inner = left.shape[-1]
+    try:
+        batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    except ValueError:
+        raise ShapeError(
+            f"NDArray @ NDArray: axes before the last two must broadcast; got {left.shape} and {right.shape}"
+        ) from None
+
+    def stacked(source: ArrayBase, matrix: tuple[int, int]) -> ArrayBase:
+        # (*batch, rows, columns): missing batch axes come in front, as in NumPy.
+        sizes = (*(1,) * (len(batch) - max(source.ndim - 2, 0)), *source.shape[:-2], *matrix)
+        spread = invoke_by_name(
+            "broadcast_to", invoke_by_name("Reshape", source, shape=sizes), shape=(*batch, *matrix)
+        )
+        return invoke_by_name("Reshape", spread, shape=(math.prod(batch), *matrix))
+
+    product = invoke_by_name("batch_dot", stacked(left, (first, inner)), stacked(right, (inner, second)))
+    return invoke_by_name("Reshape", product, shape=(*batch, *rows, *columns))

@@ -21,8 +21,8 @@ from ..ops.storage_types import infer_storage_types, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
 from .base import ArrayBase
+from .integer_gradients import Results, compute_exactly
 from .storage import DenseStorage, Storage
-from .whole_numbers import Results, compute_exactly
 
 __all__ = [
     "compute", "device_of", "raise_explained", "take_states", "unaliased", "unaliased_single", "with_modes",

@@ -1,143 +1,55 @@
-"""Gradients of arrays: `attach_grad`, and running backward through what was recorded."""
+"""Gradients of arrays: where they go, and running backward through what was recorded."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
 
 from .._torch.tensors import is_zero_tensor
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
-from ..ops.storage_types import storage_number
-from . import whole_numbers
-from .base import ArrayBase, Marking, wrap
+from . import integer_gradients
+from .base import ArrayBase, Marking
 from .history import free, marked_behind, steps_behind
-from .storage import DenseStorage, Storage, storage_kind_by_number
+from .storage import DenseStorage
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["GradReq", "Gradients", "explain_second_backward", "head_gradient", "roots", "run_backward"]
+__all__ = ["GradReq", "explain_second_backward", "head_gradient", "mark", "roots", "run_backward"]
 
 GradReq: TypeAlias = Literal["write", "add", "null"]
 
 
-class Gradients(ArrayBase):
-    """An array's gradient: making room for it, and computing it."""
+def mark(array: ArrayBase, grad: ArrayBase | None, grad_req: GradReq) -> None:
+    """Let `backward` write (or add) the gradient of an array to `grad`: `autograd.mark_variables` for one array.
 
-    __slots__ = ()
-
-    @property
-    def grad(self) -> Self | None:
-        """The gradient, after `attach_grad()`.
-
-        >>> import rebind as mx
-        >>> x = mx.nd.ones((2,))
-        >>> before = x.grad
-        >>> x.attach_grad()
-        >>> before, x.grad.asnumpy().tolist()
-        (None, [0.0, 0.0])
-        """
-        return None if self.marking is None else self.marking.grad  # type: ignore[return-value]  # an NDArray too
-
-    @property
-    def _fresh_grad(self) -> bool:
-        """Whether `backward` has written the gradient since this was last set to False (MXNet's name)."""
-        return self.marking is not None and self.marking.fresh
-
-    @_fresh_grad.setter
-    def _fresh_grad(self, value: bool) -> None:
-        if self.marking is not None:
-            self.marking.fresh = bool(value)
-
-    def attach_grad(self, grad_req: GradReq = "write", stype: str | None = None) -> None:
-        """Make room for a gradient, which `backward` will write (or add) to; the array leaves its record.
-
-        Parameters
-        ----------
-        grad_req
-            ``'write'``, ``'add'`` or ``'null'``.
-        stype
-            The gradient's storage type; that of the array by default. Types without an implementation are dense.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> x = mx.nd.array([3])
-        >>> x.attach_grad()
-        >>> with mx.autograd.record():
-        ...     y = x * x
-        >>> y.backward()
-        >>> x.grad.item()
-        6.0
-        """
-        zeros: Storage = self.storage.zeros_like()
-        if stype is not None:
-            number = storage_number(stype, "NDArray.attach_grad: stype")
-            # A type that is known by name only has a dense gradient.
-            kind = storage_kind_by_number(number) or DenseStorage
-            zeros = kind.from_storage(zeros)
-        self.mark(wrap(zeros, self.device), grad_req)
-
-    def mark(self, grad: ArrayBase | None, grad_req: GradReq) -> None:
-        """Let `backward` write (or add) this array's gradient to `grad`; `autograd.mark_variables` for one array.
-
-        >>> import rebind as mx
-        >>> x, gradient = mx.nd.array([3]), mx.nd.zeros((1,))
-        >>> x.mark(gradient, "write")
-        >>> with mx.autograd.record():
-        ...     y = x * x
-        >>> y.backward()
-        >>> gradient.item()
-        6.0
-        """
-        if grad_req not in ("write", "add", "null"):
-            raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
-        tensor = self.tensor.detach()
-        if isinstance(self.storage, DenseStorage):
-            self.storage.tensor = tensor
-        # Gradients of what was recorded before stop here: the array is a leaf from now on.
-        self.marking = None if grad is None else Marking(grad)
-        self.leaf = self.history = None
-        if self.marking is None or grad_req == "null":
-            return
-        if tensor.is_floating_point():
-            # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
-            self.leaf = tensor.data.requires_grad_()
-        else:
-            self.leaf = whole_numbers.as_floating(tensor).requires_grad_()
-        self.marking.adds = grad_req == "add"
-        _deliver(self.leaf, self.marking)
-
-    def backward(
-        self, out_grad: ArrayBase | None = None, retain_graph: bool = False, train_mode: bool = True
-    ) -> None:
-        """Compute the gradients of all marked arrays that this one was computed from.
-
-        Parameters
-        ----------
-        out_grad
-            This array's own gradient; ones by default.
-        retain_graph
-            Whether to leave the record in memory, so that `backward` can be called again.
-        train_mode
-            Accepted; the mode is that of the recording.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> x = mx.nd.array([1, 2])
-        >>> x.attach_grad()
-        >>> with mx.autograd.record():
-        ...     y = x * x
-        >>> y.backward(mx.nd.array([1, 10]))
-        >>> x.grad.asnumpy().tolist()
-        [2.0, 40.0]
-        """
-        run_backward([self], None if out_grad is None else [out_grad], retain_graph)
+    >>> import rebind as mx
+    >>> x, gradient = mx.nd.array([3]), mx.nd.zeros((1,))
+    >>> mark(x, gradient, "write")
+    >>> with mx.autograd.record():
+    ...     y = x * x
+    >>> y.backward()
+    >>> gradient.item()
+    6.0
+    """
+    if grad_req not in ("write", "add", "null"):
+        raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
+    tensor = array.tensor.detach()
+    if isinstance(array.storage, DenseStorage):
+        array.storage.tensor = tensor
+    # Gradients of what was recorded before stop here: the array is a leaf from now on.
+    array.marking = None if grad is None else Marking(grad)
+    array.leaf = array.history = None
+    if array.marking is None or grad_req == "null":
+        return
+    if tensor.is_floating_point():
+        # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
+        array.leaf = tensor.data.requires_grad_()
+    else:
+        array.leaf = integer_gradients.as_floating(tensor).requires_grad_()
+    array.marking.adds = grad_req == "add"
+    _deliver(array.leaf, array.marking)
 
 
 def _deliver(leaf: Tensor, marking: Marking) -> None:

@@ -14,7 +14,7 @@ from tests.parity.cases.case import Case, distinct, values, variadic
 from tests.parity.cases.case import case as row
 
 import rebind as mx
-from rebind.ndarray.whole_numbers import _EXACT, _EXACT_WITH
+from rebind.ndarray.integer_gradients import _EXACT, _EXACT_WITH
 from rebind.ops import Operator, find
 
 SQUARE = distinct(3, 3)
