@@ -51,8 +51,7 @@ def compute(
     ([tensor([1., 2.])], cpu(0))
     """
     tensors: list[Tensor | None] = []
-    first: torch.dtype | None = None
-    same_type, has_gradient = True, recording
+    types, has_gradient = set(), recording
     # One pass, since this runs for every call of nd.X: it collects all that is needed of the arrays.
     for array in arrays:
         if array is None:
@@ -68,20 +67,17 @@ def compute(
                 return compute_exactly(compute, op, arrays, p, device)
             tensor = array.leaf
         tensors.append(tensor)
+        types.add(tensor.dtype)
         has_gradient = has_gradient or tensor.requires_grad
-        if first is None:
-            first = tensor.dtype
-            device = device or array.device
-        elif tensor.dtype is not first:
-            same_type = False
+        device = device or array.device
     rules = active_rules()
-    if not same_type and rules is None:
+    if len(types) > 1 and rules is None:
         op.check_types(tensors, p)
     device = device or device_of(p)
     signature = op.signature
-    keywords: dict[str, Any] = signature.keywords(p) if signature.count else p
-    if signature.modes:
-        keywords = with_modes(keywords, signature.modes, device)
+    keywords: dict[str, Any] = p
+    if signature.count or signature.modes:
+        keywords = with_modes(signature.keywords(p), signature.modes, device)
     # Of tensors that have no gradient torch records nothing, in whatever mode. As `grad_mode`, at a third of its cost.
     is_switched = has_gradient and is_grad_enabled() is not recording
     try:
