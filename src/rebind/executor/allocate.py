@@ -14,8 +14,7 @@ from ..errors import ShapeError
 from ..graph import Graph
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
-from ..ndarray.storage import DenseStorage, Storage, storage_kind_by_number
-from ..ops.storage_types import storage_number
+from ..ndarray.storage import Storage, kind_or_dense
 from ..shapes import Shape, size
 from .arguments import in_shape
 from .executor import Executor
@@ -36,7 +35,7 @@ class ArraySpec(NamedTuple):
     @property
     def kind(self) -> type[Storage]:
         """The class of its storage: dense where the storage type is only known by name."""
-        return storage_kind_by_number(storage_number(self.stype)) or DenseStorage
+        return kind_or_dense(self.stype)
 
     def make(self) -> NDArray:
         """Return a new array of zeros.
@@ -158,7 +157,11 @@ class Sharing:
 
 
 def allocate(
-    graph: Graph, specs: Mapping[str, ArraySpec], requests: Mapping[str, str], sharing: Sharing
+    graph: Graph,
+    specs: Mapping[str, ArraySpec],
+    requests: Mapping[str, str],
+    sharing: Sharing,
+    gradients: Mapping[str, str] | None = None,
 ) -> tuple[Arrays, Arrays, Arrays]:
     """Return arguments, gradients and auxiliary states by name, new ones where nothing is shared.
 
@@ -172,6 +175,8 @@ def allocate(
         The request for each gradient; arguments with ``'null'`` get none.
     sharing
         Whose arrays may be used.
+    gradients
+        The storage types of gradients, where they are not those of the arguments.
 
     Examples
     --------
@@ -195,7 +200,8 @@ def allocate(
         if requests[name] != "null":
             # An argument that is new must not write its gradient into another's.
             grad = old_grads.get(name) if shared is not None else None
-            grads[name] = spec.make() if grad is None else grad
+            of_gradient = spec._replace(stype=(gradients or {}).get(name, spec.stype))
+            grads[name] = of_gradient.make() if grad is None else grad
     for node in graph.auxiliary:
         state = old_aux.get(node.name)
         spec = specs[node.name]

@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import StateError
 from ..grad_mode import grad_mode
 from ..graph import Entry
+from ..ndarray.storage_tensor import StorageTensor
 from .losses import Loss
 from .lower import Plan
 
@@ -205,9 +206,11 @@ def apart(found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()) -
     >>> [each is None or each.untyped_storage().data_ptr() == head.data_ptr() for each in found]
     [False, False, True]
     """
-    memory = [each.untyped_storage() for each in heads if each is not None]
+    memory = [
+        each.untyped_storage() for each in heads if not (each is None or isinstance(each, StorageTensor))
+    ]
     held = [(each.data_ptr(), each.data_ptr() + each.nbytes()) for each in memory]
-    places = [0 if each is None else each.data_ptr() for each in found]
+    places = [0 if each is None else _place(each) for each in found]
     taken = {place for place in places for begin, end in held if begin <= place < end}
     if not taken and len(set(places)) == len(places):  # so it nearly always is
         return tuple(found)
@@ -219,6 +222,11 @@ def apart(found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()) -
             taken.add(place)
         result.append(each)
     return tuple(result)
+
+
+def _place(tensor: Tensor) -> int:
+    """Return what differs for tensors that begin elsewhere in memory."""
+    return id(tensor.stored) if isinstance(tensor, StorageTensor) else tensor.data_ptr()
 
 
 def _traced(

@@ -10,7 +10,17 @@ import torch
 from ..device import Device
 from ..dtypes import DTypeLike, torch_dtype
 from ..errors import ParameterError, ShapeError
-from ..graph import Entry, Facts, Graph, Node, infer_shapes, infer_storage, infer_types, open_nodes
+from ..graph import (
+    Entry,
+    Facts,
+    Graph,
+    Node,
+    infer_gradient_storage,
+    infer_shapes,
+    infer_storage,
+    infer_types,
+    open_nodes,
+)
 from ..graph.facts import EntryFacts
 from ..graph.same_names import warn_of_shared_names
 from ..shapes import Shape, as_shape, is_known
@@ -114,7 +124,13 @@ def simple_bind(
     known = _types(graph, types or {}, before)
     facts = _facts(graph, wanted, known, stypes)
     specs = {node.name: _spec(node, facts[Entry(node)], groups or {}, device) for node in graph.variables}
-    args, grads, aux = allocate(graph, specs, requests, sharing or Sharing(inputs=frozenset(wanted)))
+    args, grads, aux = allocate(
+        graph,
+        specs,
+        requests,
+        sharing or Sharing(inputs=frozenset(wanted)),
+        infer_gradient_storage(graph, facts.storage),
+    )
     return Executor.bound(symbol, device, args, grads, requests, aux, groups, facts)
 
 

@@ -29,6 +29,7 @@ from .losses import Loss, losses_of
 from .prepared import Preparation, Split, split, what_is_computed
 from .reach import head_gradient_reaches
 from .rematerialize import Rematerialized
+from .storage_kernels import storage_of
 from .writer import CodeWriter
 
 __all__ = ["Plan", "Values", "lower"]
@@ -80,6 +81,8 @@ class Plan:
     joint
         Forward and backward together, by the positions of the arguments that get gradients: their code, which executors
         of the graph share, or the reason why there is none. See `Programs`.
+    is_dense
+        Whether all that it is given is dense, and all kernels are for that.
     """
 
     target: Target
@@ -95,6 +98,7 @@ class Plan:
     channels_last: frozenset[int] = frozenset()
     recomputed: frozenset[Node] = frozenset()
     joint: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    is_dense: bool = True
 
     def __call__(self, source: Source | None, tensors: Sequence[Tensor]) -> Values:
         """Run it on arguments and auxiliary states, in the order of ``list_arguments()`` and so on.
@@ -201,18 +205,20 @@ def lower(
     [2.0, 2.0]
     """
     facts = facts or Facts()
-    packs = not (target.recorded or target.training or target.traced or kernels is not None)
+    packs = not (target.recorded or target.training or target.traced or kernels is not None or facts.storage)
     others = _plans.setdefault(graph, {})
     if is_first and packs and others:
         # Not stored: of a program in which each picture has a size of its own that would be all that it ever sees.
         best, _ = optimize(graph, facts, target, is_stored=False)
-        found = _plans.get(best, {}).get(_key(graph, target)) or others.get((target, _what(graph, best)))
+        found = _plans.get(best, {}).get(_key(graph, target, facts)) or others.get(
+            (target, _what(graph, best))
+        )
         if found is not None:
             return found
     best, known = optimize(graph, facts, target)
     if kernels is not None:
         return _make_plan(graph, best, known, target, kernels)
-    plans, key = _plans.setdefault(best, {}), _key(graph, target)
+    plans, key = _plans.setdefault(best, {}), _key(graph, target, facts)
     plan = plans.get(key)
     if plan is None:
         plan = plans[key] = _make_plan(graph, best, known, target, None)
@@ -221,9 +227,13 @@ def lower(
     return plan
 
 
-def _key(graph: Graph, target: Target) -> Hashable:
+def _key(graph: Graph, target: Target, facts: Facts) -> Hashable:
     # Two graphs may be optimized to one, but take their arguments in another order.
-    return target, graph.arguments, graph.auxiliary
+    return target, graph.arguments, graph.auxiliary, _storage(graph, facts)
+
+
+def _storage(graph: Graph, facts: Facts) -> tuple[str, ...]:
+    return tuple([storage_of(node, facts) for node in graph.variables]) if facts.storage else ()
 
 
 def _what(graph: Graph, best: Graph) -> Hashable:
@@ -281,6 +291,7 @@ def _make_plan(
         infers,
         last,
         writer.recomputed,
+        is_dense=writer.is_dense,
     )
 
 

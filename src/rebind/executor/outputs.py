@@ -12,6 +12,9 @@ from torch import Tensor
 from ..device import Device
 from ..graph import Entry, Facts
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
+from ..ndarray.storage import kind_or_dense
+from ..ndarray.storage_tensor import StorageTensor
 from ..shapes import size
 
 __all__ = ["OutputHandles", "detached", "shares_memory"]
@@ -54,16 +57,16 @@ class OutputHandles:
 
     def __init__(self, entries: Sequence[Entry], facts: Facts, device: Device) -> None:
         known = [facts[entry] for entry in entries]
-        self._kinds = [(fact.shape or (), fact.dtype or torch.float32) for fact in known]
+        self._kinds = [(fact.shape or (), fact.dtype or torch.float32, fact.storage) for fact in known]
         self._device = device
         self._handles = [self._new(i) for i in range(len(self._kinds))]
         self._released: tuple[weakref.ref[NDArray], ...] = ()
-        self.are_large = sum(size(shape) for shape, _ in self._kinds) >= _MANY
+        self.are_large = sum(size(shape) for shape, *_ in self._kinds) >= _MANY
 
     def _new(self, i: int) -> NDArray:
-        shape, dtype = self._kinds[i]
+        shape, dtype, stype = self._kinds[i]
         # The system allocates zeros lazily, and the first forward exchanges them: they cost next to nothing.
-        return NDArray(torch.zeros(shape, dtype=dtype, device=self._device.torch), self._device)
+        return wrap(kind_or_dense(stype).zeros(shape, dtype, self._device.torch), self._device)
 
     @property
     def arrays(self) -> list[NDArray]:
@@ -158,6 +161,9 @@ def detached(
 def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor | None] | None) -> Value:
     if output is None:  # a hidden output that is not there in this mode
         return output
+    if isinstance(output, StorageTensor):
+        is_input = any(isinstance(each, StorageTensor) and each.stored is output.stored for each in inputs)
+        return StorageTensor(output.stored.copy() if is_input else output.stored)
     if output.is_inference():
         return _ordinary(output, inputs)
     if output._is_view() or id(output) in map(id, inputs):
@@ -196,5 +202,10 @@ def shares_memory(output: Tensor, inputs: Sequence[Tensor]) -> bool:
     place = output.untyped_storage().data_ptr()
     # Packed weights have no storage that could be asked for.
     return any(
-        [each.layout is torch.strided and place == each.untyped_storage().data_ptr() for each in inputs]
+        [
+            each.layout is torch.strided
+            and not isinstance(each, StorageTensor)
+            and place == each.untyped_storage().data_ptr()
+            for each in inputs
+        ]
     )

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from ..ndarray import NDArray
 from ..ndarray.order import have_one_order
-from ..ndarray.storage import DenseStorage
+from ..ndarray.storage import DenseStorage, Storage
+from ..ndarray.storage_tensor import StorageTensor, as_storage, as_tensor
 from ..ops.nn.memory_order import FORMATS
 from .arguments import GradReq
 
@@ -58,7 +59,7 @@ class Slot:
         assert self.array is not None
         storage = self.array.storage
         if not isinstance(storage, DenseStorage):
-            return self._dense_copy(self.array.tensor)
+            return self._of_storage(storage)
         reorders = channels_last and self.reorders and self.array.marking is None
         current = storage.memory if reorders and storage.put_channels_last() else storage.tensor
         if self.grad is None:
@@ -69,14 +70,12 @@ class Slot:
         assert self.leaf is not None
         return self.leaf
 
-    def _dense_copy(self, current: Tensor) -> Tensor:
-        """Return a dense copy, always in the same leaf: backward needs the one that forward ran on."""
+    def _of_storage(self, storage: Storage) -> Tensor:
+        """Return the tensor of a storage that is not dense, always the same: backward needs what forward ran on."""
         if self.grad is None:
-            return current
+            return as_tensor(storage)
         if self.leaf is None:
-            self.leaf = current.detach().clone().requires_grad_()
-        else:
-            self.leaf.data.copy_(current)
+            self.leaf = as_tensor(storage).requires_grad_()
         return self.leaf
 
     def prepare_gradient(self, may_stay: bool = True) -> Tensor | None:
@@ -92,7 +91,7 @@ class Slot:
         assert self.grad is not None
         storage = self.grad.storage
         if not isinstance(storage, DenseStorage):
-            return self.grad.tensor if self.request == "add" else None
+            return None
         if self.request == "add":
             return self.grad.writable_tensor()
         old = storage.memory
@@ -119,21 +118,29 @@ class Slot:
         """
         assert self.grad is not None
         storage = self.grad.storage
-        old = storage.memory if isinstance(storage, DenseStorage) else None
         if self.request == "add":
-            # Autograd may have added in place: then it is there.
-            if found is not None and found is not old:
-                self.grad.write(found)
+            self._take_sum(found)
         elif found is None:
             self.grad.exchange(storage.zeros_like())
-        elif found is old:  # it stays
+        elif isinstance(storage, DenseStorage) and found is storage.memory:  # it stays
             return
-        elif storage.shared or not isinstance(storage, DenseStorage):
-            self.grad.exchange(found)
+        elif storage.shared or not isinstance(storage, DenseStorage) or isinstance(found, StorageTensor):
+            self.grad.exchange(as_storage(found))
         elif self.reorders:  # in memory it is as the tensor that the network ran on
             storage.adopt(found.to(dtype=storage.dtype))
         else:  # as `exchange`, for every argument in every step
             storage.tensor = found if found.dtype is storage.dtype else found.to(dtype=storage.dtype)
+
+    def _take_sum(self, found: Tensor | None) -> None:
+        """Put the sum with what was there into the array; other storages than dense ones add it here."""
+        assert self.grad is not None
+        storage = self.grad.storage
+        if found is None:
+            return
+        if not isinstance(storage, DenseStorage):
+            self.grad.accumulate(found)
+        elif found is not storage.memory:  # else autograd has added in place
+            self.grad.write(found)
 
     def add_gradient(self, found: Tensor | None) -> None:
         """Add a gradient that was computed with the outputs to what is there.

@@ -14,11 +14,13 @@ from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
 from ..graph.passes import optimize
 from ..ops.declaration import Function, with_gradient, without_defaults
+from ..ops.storage_types import DENSE, infer_storage_types, warn_of_fallback
 from .control_flow import ControlFlow
 from .losses import Loss, gradient_of
 from .overwrite import overwriting_kernels
 from .reach import gradient_receivers
 from .recompute import recomputed_nodes
+from .storage_kernels import on_tensors, storage_of
 
 __all__ = ["CodeWriter", "body_code"]
 
@@ -43,6 +45,8 @@ class CodeWriter:
     ----------
     recomputed
         The nodes whose results are not kept for backward.
+    is_dense
+        Whether all inputs are dense, and all kernels for that.
 
     Examples
     --------
@@ -83,6 +87,11 @@ class CodeWriter:
         self.code = fx.Graph()
         self.source = self.code.placeholder("source") if draws else None
         self.values: dict[Entry, fx.Node] = {}
+        # The storage types of what is not dense: of variables, and of what kernels for them return.
+        self.storage = {
+            Entry(node): stype for node in graph.variables if (stype := storage_of(node, facts)) != DENSE
+        }
+        self.is_dense = not self.storage
         self.new_aux: dict[Node, fx.Node] = {}
         self.loss_inputs: dict[Node, tuple[fx.Node | None, ...]] = {}
         self.stateful = 0  # how many operators so far remember something between runs
@@ -156,6 +165,8 @@ class CodeWriter:
     def _kernel(self, node: Application) -> Function:
         """Return the function that computes a node."""
         op = node.operator
+        if (of_storage := self._storage_kernel(node)) is not None:
+            return of_storage
         if op.subgraphs:
             return ControlFlow(node, self.target, body_code)
         if op.kernels.make is not None:
@@ -178,6 +189,22 @@ class CodeWriter:
         if op.kernels.gradient is None:
             return op.kernels.differentiable
         return with_gradient(op.kernels.function, gradient_of(node, self.target))
+
+    def _storage_kernel(self, node: Application) -> Function | None:
+        """Return the kernel for the storage types of a node's inputs; None where the operator's own is the one."""
+        if self.target.traced:  # a compiler is given dense copies
+            return None
+        stypes = [self.storage.get(entry, DENSE) for entry in node.inputs]
+        outputs, kernel, falls_back = infer_storage_types(node.operator, node.params, stypes)
+        # Where a gradient has to pass, it must have one.
+        is_recorded = self.records and node in self.recorded and node not in self.loss_nodes
+        if kernel is None or (is_recorded and kernel.gradient is None):
+            if falls_back or kernel is not None:
+                warn_of_fallback(node.operator, stypes)
+            return None
+        self.storage |= {Entry(node, i): stype for i, stype in enumerate(outputs) if stype != DENSE}
+        self.is_dense = False
+        return on_tensors(kernel)
 
 
 def body_code(graph: Graph, facts: Facts, target: Target) -> tuple[fx.GraphModule, bool]:

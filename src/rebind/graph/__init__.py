@@ -16,7 +16,7 @@ from .graph import (
 from .inference import Inferred, infer_shapes, infer_types
 from .numpy_shapes import infer_numpy_shapes
 from .open_sizes import open_nodes
-from .storage_inference import infer_storage
+from .storage_inference import infer_gradient_storage, infer_storage
 
 __all__ = [
     "Application",
@@ -30,6 +30,7 @@ __all__ = [
     "Variable",
     "check",
     "depth_first",
+    "infer_gradient_storage",
     "infer_numpy_shapes",
     "infer_shapes",
     "infer_storage",

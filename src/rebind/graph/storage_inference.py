@@ -8,7 +8,7 @@ from ..errors import FormatError, ParameterError
 from ..ops.storage_types import DENSE, infer_storage_types, storage_name, storage_number
 from .graph import Entry, Graph, Node
 
-__all__ = ["declared_storage_type", "infer_storage"]
+__all__ = ["declared_storage_type", "infer_gradient_storage", "infer_storage"]
 
 
 def infer_storage(graph: Graph, given: Mapping[str, str] | None = None) -> dict[Entry, str]:
@@ -42,6 +42,37 @@ def infer_storage(graph: Graph, given: Mapping[str, str] | None = None) -> dict[
         for index, stype in enumerate(infer_storage_types(node.operator, node.params, stypes).outputs):
             found[Entry(node, index)] = stype
     return found
+
+
+def infer_gradient_storage(graph: Graph, stypes: Mapping[Entry, str]) -> dict[str, str]:
+    """Return the storage types of gradients by argument, where they are not those of the arguments themselves.
+
+    It is the type that the kernels give, where all that use an argument give the same.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    stypes
+        The storage type of each entry; dense where it is not named.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> infer_gradient_storage(mx.sym.exp(mx.sym.var("x")).graph, {})
+    {}
+    """
+    found: dict[str, set[str]] = {}
+    for node in graph.nodes:
+        if node.operator is None:
+            continue
+        inputs = [stypes.get(entry, DENSE) for entry in node.inputs]
+        kernel = infer_storage_types(node.operator, node.params, inputs).kernel
+        given = (DENSE,) * len(inputs) if kernel is None or not kernel.gradients else kernel.gradients
+        for entry, stype in zip(node.inputs, given, strict=False):
+            if entry.node.operator is None:
+                found.setdefault(entry.node.name, set()).add(stype)
+    return {name: each.pop() for name, each in found.items() if len(each) == 1 and each != {DENSE}}
 
 
 def _of_variable(node: Node, given: str | None) -> str:

@@ -19,6 +19,7 @@ from ..mode import mode
 from .history import Source, opaque_step
 from .sending import send
 from .storage import CONTIGUOUS, DenseStorage, Storage
+from .storage_tensor import StorageTensor, as_storage
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -100,7 +101,7 @@ class ArrayBase:
         if tensor is None:  # so MXNet's pickles begin; `__setstate__` brings the content
             tensor = torch.empty(0)
         if isinstance(tensor, Tensor):
-            self.storage: Storage = DenseStorage(tensor)
+            self.storage: Storage = as_storage(tensor)
         elif isinstance(tensor, Storage):
             self.storage = tensor
         else:
@@ -316,7 +317,7 @@ class ArrayBase:
         >>> mean.asnumpy().tolist()
         [1.0, 1.0]
         """
-        self.storage.write(DenseStorage(value) if isinstance(value, Tensor) else value)
+        self.storage.write(as_storage(value) if isinstance(value, Tensor) else value)
 
     def accumulate(self, value: Tensor | ArrayBase) -> None:
         """Add `value`, of the same shape, in place and outside of any record: what ``grad_req='add'`` does.
@@ -327,7 +328,7 @@ class ArrayBase:
         >>> grad.asnumpy().tolist()
         [2.0, 3.0]
         """
-        self.storage.accumulate(value.storage if isinstance(value, ArrayBase) else DenseStorage(value))
+        self.storage.accumulate(value.storage if isinstance(value, ArrayBase) else as_storage(value))
 
     def exchange(self, value: Tensor | Storage) -> None:
         """Take `value` as the new content, without a copy where no view of the old memory may exist.
@@ -347,6 +348,8 @@ class ArrayBase:
         0.0
         """
         storage = self.storage
+        if isinstance(value, StorageTensor):
+            value = value.stored
         if isinstance(value, Tensor):
             if isinstance(storage, DenseStorage) and not storage.shared and value.dtype is storage.dtype:
                 # Nothing else sees the old memory, so that taking the new tensor costs nothing.

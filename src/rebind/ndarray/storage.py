@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ..device import Device
 
 __all__ = [
-    "CONTIGUOUS", "DenseStorage", "Storage", "convert", "has_storage_kind", "register_storage", "storage_kind",
-    "storage_kind_by_number",
+    "CONTIGUOUS", "DenseStorage", "Storage", "convert", "has_storage_kind", "kind_or_dense", "register_storage",
+    "storage_kind", "storage_kind_by_number",
 ]  # fmt: skip
 
 
@@ -477,6 +477,15 @@ def storage_kind_by_number(number: int) -> type[Storage] | None:
     'DenseStorage'
     """
     return _KINDS.get(storage_name(number) or "")
+
+
+def kind_or_dense(stype: str) -> type[Storage]:
+    """Return the kind of storage with a name; dense where the storage type is only known by name.
+
+    >>> kind_or_dense("csr").__name__
+    'DenseStorage'
+    """
+    return _KINDS.get(stype, DenseStorage)
 
 
 def convert(storage: Storage, stype: str, who: str = "stype") -> Storage:

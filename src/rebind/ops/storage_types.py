@@ -85,12 +85,17 @@ class StorageKernel:
         The storage types of the outputs, or a function that gives them from the parameters.
     function
         The form: storages in the order of the operator's inputs, then its parameters by name; it returns a storage,
-        or a tuple of them, whose memory is not that of an input. It is not recorded: where a gradient has to pass,
-        the dense form computes.
+        or a tuple of them, whose memory is not that of an input.
     when
         For which parameters there is the form; None: for all.
     repeats
         Whether the last of `inputs` may be repeated any number of times, as in ``add_n``.
+    gradient
+        ``gradient(params, inputs, outputs, head_grads)``, on storages, returns the gradients of the inputs, None where
+        there is none; their memory is not that of what it is given. Without it the dense form computes where a gradient
+        has to pass, in an executor.
+    gradients
+        The storage types of these gradients.
     """
 
     inputs: tuple[str, ...]
@@ -98,6 +103,8 @@ class StorageKernel:
     function: Callable[..., Any]
     when: Callable[[Params], bool] | None = None
     repeats: bool = False
+    gradient: Callable[..., Any] | None = None
+    gradients: tuple[str, ...] = ()
 
     def fits(self, p: Params, stypes: Sequence[str]) -> bool:
         """Return whether the kernel takes inputs of these storage types.
@@ -134,6 +141,8 @@ def storage_kernel(
     *,
     when: Callable[[Params], bool] | None = None,
     repeats: bool = False,
+    gradient: Callable[..., Any] | None = None,
+    gradients: Sequence[str] = (),
 ) -> Callable[[Function], Function]:
     """Declare a form of the operator `name` for some storage types; see `StorageKernel`. The last one declared wins.
 
@@ -141,7 +150,7 @@ def storage_kernel(
     """
 
     def declare(function: Function) -> Function:
-        kernel = StorageKernel(tuple(inputs), outputs, function, when, repeats)
+        kernel = StorageKernel(tuple(inputs), outputs, function, when, repeats, gradient, tuple(gradients))
         # In front, so that a later declaration is found first.
         _KERNELS.setdefault(find(name).name, []).insert(0, kernel)
         return function

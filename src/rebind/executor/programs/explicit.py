@@ -121,6 +121,8 @@ class ExplicitCode:
             raise NoDerivativeError("results are computed again in backward (recompute)")
         if plan.target.spans_devices:
             raise NoDerivativeError("its operators are on several devices")
+        if not plan.is_dense:
+            raise NoDerivativeError("not all arrays are dense")
         if not plan.target.training:
             raise NoDerivativeError("it runs in inference mode")
         return cls(_JointWriter(plan, wanted).write(), plan.draws)

@@ -1,0 +1,85 @@
+"""`StorageTensor`: a storage that is not dense, as the code of a network and autograd take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map
+
+from .storage import DenseStorage, Storage
+
+__all__ = ["StorageTensor", "as_storage", "as_tensor"]
+
+
+class StorageTensor(Tensor):
+    """A tensor without memory of its own, whose values are those of a storage.
+
+    Kernels for storage types take and give the storage (`as_storage`, `as_tensor`), and autograd adds such gradients by
+    `Storage.accumulate`. Any other function of PyTorch is given a dense copy.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> from rebind.ndarray.storage import DenseStorage
+    >>> class Doubled(DenseStorage):
+    ...     pass
+    >>> tensor = StorageTensor(Doubled(torch.ones(2)))
+    >>> tensor.shape, (tensor + 1).tolist()
+    (torch.Size([2]), [2.0, 2.0])
+    """
+
+    stored: Storage
+
+    def __new__(cls, stored: Storage) -> StorageTensor:
+        """Return the tensor of a storage."""
+        make: Callable[..., StorageTensor] = Tensor._make_wrapper_subclass
+        made = make(cls, stored.shape, dtype=stored.dtype, device=stored.device)
+        made.stored = stored
+        return made
+
+    def __repr__(self) -> str:  # type: ignore[override]  # PyTorch's takes the contents of tensors
+        return f"StorageTensor({self.stored!r})"
+
+    # Above autograd it is a tensor like others; PyTorch's type for this name is that of its own method.
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]  # PyTorch's is annotated as no class method
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Run a function of PyTorch on it."""
+        aten = torch.ops.aten
+        if func is aten.detach.default:
+            return cls(args[0].stored)
+        if func is aten.clone.default:
+            return cls(args[0].stored.copy())
+        if func is aten.add.Tensor and not kwargs and all(isinstance(each, cls) for each in args):
+            total = args[0].stored.copy()
+            total.accumulate(args[1].stored)
+            return cls(total)
+        return func(*tree_map(_dense, args), **tree_map(_dense, kwargs or {}))
+
+
+def _dense(value: object) -> object:
+    return value.stored.to_dense() if isinstance(value, StorageTensor) else value
+
+
+def as_storage(tensor: Tensor) -> Storage:
+    """Return the storage with a tensor's values.
+
+    >>> as_storage(torch.ones(2)).stype
+    'default'
+    """
+    return tensor.stored if isinstance(tensor, StorageTensor) else DenseStorage(tensor)
+
+
+def as_tensor(storage: Storage) -> Tensor:
+    """Return the tensor with a storage's values: of a dense one its own.
+
+    >>> as_tensor(DenseStorage(torch.ones(2)))
+    tensor([1., 1.])
+    """
+    return storage.tensor if isinstance(storage, DenseStorage) else cast(Tensor, StorageTensor(storage))
