@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from torch import Tensor
 
-from ..graph import Entry, Facts, Node
+from ..graph import Entry, Facts, Graph, Node
 from ..ndarray.storage import Storage, has_storage_kind
 from ..ndarray.storage_tensor import as_storage, as_tensor
 from ..ops.declaration import Function, with_gradient
-from ..ops.storage_types import DENSE, StorageKernel
+from ..ops.storage_types import DENSE, StorageKernel, infer_storage_types, warn_of_fallback
 from ..params import Params
 
-__all__ = ["on_tensors", "storage_of"]
+__all__ = ["on_tensors", "storage_kernels", "storage_of"]
 
 
 def storage_of(node: Node, facts: Facts) -> str:
@@ -27,6 +27,31 @@ def storage_of(node: Node, facts: Facts) -> str:
     """
     stype = facts.storage.get(Entry(node), DENSE)
     return stype if has_storage_kind(stype) else DENSE
+
+
+def storage_kernels(
+    graph: Graph, facts: Facts, needs_gradient: Collection[Node]
+) -> dict[Node, StorageKernel]:
+    """Return the nodes that a kernel for the storage types of their inputs computes, with these kernels.
+
+    >>> import rebind as mx
+    >>> storage_kernels(mx.sym.exp(mx.sym.var("x")).graph, Facts(), ())
+    {}
+    """
+    kernels: dict[Node, StorageKernel] = {}
+    found = {Entry(node): storage_of(node, facts) for node in graph.variables}
+    for node in graph.nodes:
+        if node.operator is None:
+            continue
+        stypes = [found.get(entry, DENSE) for entry in node.inputs]
+        outputs, kernel, falls_back = infer_storage_types(node.operator, node.params, stypes)
+        if kernel is None or (kernel.gradient is None and node in needs_gradient):
+            if falls_back or kernel is not None:
+                warn_of_fallback(node.operator, stypes)
+            continue
+        kernels[node] = kernel
+        found |= {Entry(node, i): stype for i, stype in enumerate(outputs)}
+    return kernels
 
 
 def on_tensors(kernel: StorageKernel) -> Function:

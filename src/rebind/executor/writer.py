@@ -14,13 +14,13 @@ from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
 from ..graph.passes import optimize
 from ..ops.declaration import Function, with_gradient, without_defaults
-from ..ops.storage_types import DENSE, infer_storage_types, warn_of_fallback
+from ..ops.storage_types import DENSE
 from .control_flow import ControlFlow
 from .losses import Loss, gradient_of
 from .overwrite import overwriting_kernels
 from .reach import gradient_receivers
 from .recompute import recomputed_nodes
-from .storage_kernels import on_tensors, storage_of
+from .storage_kernels import on_tensors, storage_kernels, storage_of
 
 __all__ = ["CodeWriter", "body_code"]
 
@@ -69,9 +69,18 @@ class CodeWriter:
         self.graph, self.facts, self.target, self.kernels = graph, facts, target, kernels
         self.losses = losses
         self.loss_nodes = {loss.node for loss in losses if loss is not None}
-        # A compiler plans memory itself; across devices `.to` may return an array that others use.
-        in_place = not (target.traced or target.spans_devices)
         self.records = target.recorded or target.training
+        # What no gradient reaches is not recorded, so that its inputs are freed as soon as they are used.
+        self.recorded = set(graph.nodes) if target.traced else gradient_receivers(graph)
+        # A compiler is given dense copies.
+        needs_gradient = self.recorded - self.loss_nodes if self.records else set()
+        self.storage_kernels = {} if target.traced else storage_kernels(graph, facts, needs_gradient)
+        self.is_dense = not (
+            self.storage_kernels or any(storage_of(node, facts) != DENSE for node in graph.variables)
+        )
+        # A compiler plans memory itself; across devices `.to` may return an array that others use; what kernels for
+        # other storage types need for their gradients is not known.
+        in_place = self.is_dense and not (target.traced or target.spans_devices)
         overwriting = overwriting_kernels(graph, self.records) if in_place else {}
         # The inputs of losses are there until backward has begun.
         held = {entry.node for node in self.loss_nodes for entry in node.inputs}
@@ -82,16 +91,9 @@ class CodeWriter:
             for node, over in overwriting.items()
             if node not in self.recomputed or over.entry.node in self.recomputed
         }
-        # What no gradient reaches is not recorded, so that its inputs are freed as soon as they are used.
-        self.recorded = set(graph.nodes) if target.traced else gradient_receivers(graph)
         self.code = fx.Graph()
         self.source = self.code.placeholder("source") if draws else None
         self.values: dict[Entry, fx.Node] = {}
-        # The storage types of what is not dense: of variables, and of what kernels for them return.
-        self.storage = {
-            Entry(node): stype for node in graph.variables if (stype := storage_of(node, facts)) != DENSE
-        }
-        self.is_dense = not self.storage
         self.new_aux: dict[Node, fx.Node] = {}
         self.loss_inputs: dict[Node, tuple[fx.Node | None, ...]] = {}
         self.stateful = 0  # how many operators so far remember something between runs
@@ -165,8 +167,8 @@ class CodeWriter:
     def _kernel(self, node: Application) -> Function:
         """Return the function that computes a node."""
         op = node.operator
-        if (of_storage := self._storage_kernel(node)) is not None:
-            return of_storage
+        if node in self.storage_kernels:
+            return on_tensors(self.storage_kernels[node])
         if op.subgraphs:
             return ControlFlow(node, self.target, body_code)
         if op.kernels.make is not None:
@@ -189,22 +191,6 @@ class CodeWriter:
         if op.kernels.gradient is None:
             return op.kernels.differentiable
         return with_gradient(op.kernels.function, gradient_of(node, self.target))
-
-    def _storage_kernel(self, node: Application) -> Function | None:
-        """Return the kernel for the storage types of a node's inputs; None where the operator's own is the one."""
-        if self.target.traced:  # a compiler is given dense copies
-            return None
-        stypes = [self.storage.get(entry, DENSE) for entry in node.inputs]
-        outputs, kernel, falls_back = infer_storage_types(node.operator, node.params, stypes)
-        # Where a gradient has to pass, it must have one.
-        is_recorded = self.records and node in self.recorded and node not in self.loss_nodes
-        if kernel is None or (is_recorded and kernel.gradient is None):
-            if falls_back or kernel is not None:
-                warn_of_fallback(node.operator, stypes)
-            return None
-        self.storage |= {Entry(node, i): stype for i, stype in enumerate(outputs) if stype != DENSE}
-        self.is_dense = False
-        return on_tensors(kernel)
 
 
 def body_code(graph: Graph, facts: Facts, target: Target) -> tuple[fx.GraphModule, bool]:

@@ -32,7 +32,7 @@ _TO_ONE_NUMBER = "an array without axes (no operator makes one of an array with 
 
 def select(array: Array, key: Key) -> Array:
     """Return what a key in brackets selects of an array; see `NDArray.__getitem__`."""
-    # x[:] is x itarray, as in MXNet.
+    # x[:] is x itself, as in MXNet.
     if isinstance(key, slice) and key == slice(None):
         return array
     where = indexing.torch_key(key, array.storage.device)
@@ -58,6 +58,10 @@ def select(array: Array, key: Key) -> Array:
 def assign(array: ArrayBase, key: Key, value: ArrayBase | ArrayLike | float) -> None:
     """Write a value where a key in brackets selects."""
     if not isinstance(array.storage, DenseStorage):
+        is_whole = isinstance(key, slice) and key == slice(None)
+        if is_whole and isinstance(value, ArrayBase) and value.shape == array.shape:
+            array.write(value)
+            return
         # By way of a dense copy of all of it: a kind of storage writes all or nothing.
         changed = _new(array, array.tensor.detach().clone())
         assign(changed, key, value)

@@ -258,6 +258,23 @@ class Storage(ABC):
         for name in self.members:
             setattr(self, name, getattr(source, name))
 
+    @property
+    def row_indices(self) -> Tensor | None:
+        """Which rows have values, where others are absent, and zero; None where all have."""
+        return None
+
+    def write_rows(self, indices: Tensor, values: Tensor) -> None:
+        """Write a dense tensor into the rows at `indices`, which are all different.
+
+        >>> storage = DenseStorage(torch.zeros(3, 1))
+        >>> storage.write_rows(torch.tensor([2]), torch.ones(1, 1))
+        >>> storage.tensor.flatten()
+        tensor([0., 0., 1.])
+        """
+        # By way of dense values; a kind that can write its own rows does.
+        dense = self.to_dense().detach().index_copy(0, indices, values)
+        self.write(DenseStorage(dense))
+
     def rows(self, indices: Tensor) -> Tensor:
         """Return the rows at `indices`, in their order, as a dense tensor.
 
@@ -415,6 +432,10 @@ class DenseStorage(Storage):
         with grad_mode(False):
             # Detached: a write outside of any record must not become part of one.
             send(source.to_dense(), self.tensor.detach())
+
+    def write_rows(self, indices: Tensor, values: Tensor) -> None:
+        """Write a dense tensor into the rows at `indices`."""
+        self.tensor.detach().index_copy_(0, indices, values)
 
     def accumulate(self, source: Storage) -> None:
         """Add the values of `source`, in place.

@@ -10,7 +10,7 @@ from ..ndarray.order import is_reordered, tensors_of
 from ..ndarray.storage import DenseStorage
 from .group import InnerState
 
-__all__ = ["ArrayTree", "StoredState", "are_channels_last", "in_lists", "inner_tensors"]
+__all__ = ["ArrayTree", "StoredState", "are_channels_last", "in_lists", "inner_tensors", "members_of"]
 
 #: The state of a weight, as an optimizer's `create_state_multi_precision` returns it.
 ArrayTree: TypeAlias = "NDArray | tuple[ArrayTree, ...] | list[ArrayTree] | None"
@@ -51,10 +51,10 @@ def inner_tensors(state: StoredState, channels_last: bool = False) -> InnerState
     if state is None:
         return None
     if channels_last:
-        return tuple([None if each is None else tensors_of([each], [0])[0] for each in _members(state)])
+        return tuple([None if each is None else tensors_of([each], [0])[0] for each in members_of(state)])
     if isinstance(state, NDArray):  # the usual state, and asked for at each update
         return (state.tensor,)
-    return tuple([None if each is None else each.tensor for each in _members(state)])
+    return tuple([None if each is None else each.tensor for each in members_of(state)])
 
 
 def are_channels_last(weight: NDArray, grad: NDArray, state: StoredState) -> bool:
@@ -76,7 +76,7 @@ def are_channels_last(weight: NDArray, grad: NDArray, state: StoredState) -> boo
     """
     if not (is_reordered(weight) and is_reordered(grad)):
         return False
-    members = () if state is None else _members(state)
+    members = () if state is None else members_of(state)
     return all([each is None or _put_channels_last(each) for each in members])
 
 
@@ -84,5 +84,10 @@ def _put_channels_last(array: NDArray) -> bool:
     return isinstance(array.storage, DenseStorage) and array.storage.put_channels_last()
 
 
-def _members(state: StoredState) -> tuple[NDArray | None, ...]:
+def members_of(state: StoredState) -> tuple[NDArray | None, ...]:
+    """Return the arrays of a state without master copy.
+
+    >>> members_of((None, None))
+    (None, None)
+    """
     return (state,) if isinstance(state, NDArray) else cast("tuple[NDArray | None, ...]", state)

@@ -16,11 +16,14 @@ from ..errors import ArgumentError, ShapeError, StateError, near_names, shown
 from ..generators import step_seed
 from ..grad_mode import grad_mode
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
 from ..ndarray.order import are_reordered, as_dense, tensors_of
+from ..ndarray.storage import DenseStorage
 from ..registry import Registry
 from .algorithm import Algorithm, State
 from .arrays import ArrayTree, StoredState, are_channels_last, in_lists, inner_tensors
 from .group import LOW_PRECISION, Group, InnerState, clip_together
+from .rows import like_weight, rows_of_update, update_rows, values_of
 from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
 
 __all__ = ["Group", "ImplOf", "Optimizer", "create", "optimizers", "register"]
@@ -127,10 +130,10 @@ class Optimizer(Algorithm[State]):
         ((2,), None)
         """
         check_kind(f"{type(self).__name__}.create_state", an(NDArray), weight=weight)
-        state = self.init_state(weight.tensor)
+        state = self.init_state(values_of(weight))
         if state is None:
             return None
-        arrays = tuple(None if each is None else NDArray(each, weight.context) for each in state)
+        arrays = tuple(None if each is None else like_weight(each, weight) for each in state)
         # One array alone is not in a tuple, in MXNet's files as well.
         return arrays[0] if len(arrays) == 1 else arrays
 
@@ -143,13 +146,13 @@ class Optimizer(Algorithm[State]):
         (None, torch.float32)
         """
         if not self._has_master(weight):
-            if weight.tensor.dtype in LOW_PRECISION:
+            if weight.storage.dtype in LOW_PRECISION:
                 warn_user(
-                    f"{type(self).__name__}: weights of {weight.tensor.dtype} accumulate poorly; "
+                    f"{type(self).__name__}: weights of {weight.storage.dtype} accumulate poorly; "
                     "set multi_precision=True"
                 )
             return self.create_state(index, weight)
-        master = NDArray(weight.tensor.float(), weight.context)
+        master: NDArray = wrap(weight.storage.to(dtype=torch.float32), weight.context)
         # Of the master, so that the state is float32 as well.
         state = self.create_state(index, master)
         return (master, state) if self.master_first else (state, master)
@@ -186,6 +189,12 @@ class Optimizer(Algorithm[State]):
         last: set[int] = set()
         # As declared by the class itself: a subclass may have another rule. What is drawn would go to other elements.
         by_element = vars(type(self)).get("update_scope") == "element" and not self.draws
+        is_lazy = by_element and getattr(self, "lazy_update", False)
+        found = [rows_of_update(*pair, is_lazy) for pair in zip(arrays, grads, strict=True)]
+        if any([each is not None for each in found]):
+            rows = {k: each for k, each in enumerate(found) if each is not None}
+            update_rows(self.update_tensors, indices, arrays, grads, states, rows)
+            return
         if by_element and are_reordered(arrays):
             last = {
                 k
@@ -278,15 +287,19 @@ class Optimizer(Algorithm[State]):
             pair = cast("tuple[StoredState, StoredState]", states[k])
             master, states[k] = pair if self.master_first else pair[::-1]
             weights[k] = cast(NDArray, master)
-            grads[k] = NDArray(grads[k].tensor.float(), grads[k].context)
+            grads[k] = wrap(grads[k].storage.to(dtype=torch.float32), grads[k].context)
         if isinstance(index, (list, tuple)) and self.takes_lists:
             update(index, weights, grads, states)
         else:
             for each in zip(indices, weights, grads, states, strict=True):
                 update(*each)
-        with torch.no_grad(), as_dense(rounded) as targets:
-            # Rounded from the masters, so that small steps add up there and are not lost.
-            foreach.copy_(targets, [weights[k].tensor for k in low])
+        # Rounded from the masters, so that small steps add up there and are not lost.
+        with torch.no_grad():
+            if all([isinstance(each.storage, DenseStorage) for each in rounded]):
+                foreach.copy_([each.tensor for each in rounded], [weights[k].tensor for k in low])
+                return
+            for k, target in zip(low, rounded, strict=True):
+                target.write_unrecorded(weights[k].storage)
 
     def clip_arrays_together(self, grads: Sequence[NDArray]) -> Sequence[NDArray]:
         """Return gradients as `clip_global_norm` says, for who updates them one by one.
@@ -302,7 +315,7 @@ class Optimizer(Algorithm[State]):
         return [NDArray(value, each.context) for value, each in zip(clipped, grads, strict=True)]
 
     def _has_master(self, weight: NDArray) -> bool:
-        return self.multi_precision and weight.tensor.dtype in LOW_PRECISION
+        return self.multi_precision and weight.storage.dtype in LOW_PRECISION
 
     @property
     def is_ours(self) -> bool:

@@ -135,7 +135,7 @@ class Updater:
             return
         types: dict[torch.dtype, list[int]] = {}
         for k, weight in enumerate(weights):
-            types.setdefault(weight.tensor.dtype, []).append(k)
+            types.setdefault(weight.storage.dtype, []).append(k)
         for members in types.values():
             size = min(optimizer.aggregate_num, len(members))
             for first in range(0, len(members), size):
@@ -332,7 +332,7 @@ def _check_fits(found: StoredState, wanted: StoredState, index: Hashable) -> Non
 
 def _describe(state: StoredState) -> str:
     if isinstance(state, NDArray):
-        return f"{state.shape} {dtypes.name(state.tensor.dtype)}"
+        return f"{state.shape} {dtypes.name(state.storage.dtype)}"
     if isinstance(state, (list, tuple)):
         return f"({', '.join(map(_describe, state))})"
     return "none" if state is None else "a number"

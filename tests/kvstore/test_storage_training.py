@@ -1,0 +1,32 @@
+"""A storage type that is made up is trained through each store, and never turned dense on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.kvstore import rotated
+from tests.kvstore.rotated import Rotated, module, train
+
+import rebind as mx
+
+
+def parameters(of: mx.mod.Module) -> dict[str, np.ndarray]:
+    return {name: array.asnumpy() for name, array in of.get_params()[0].items()}
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "ftrl"])
+@pytest.mark.parametrize(
+    ("kvstore", "devices"), [(None, 1), ("local", 1), ("local", 2), ("device", 1), ("device", 2)]
+)
+def test_training(kvstore: str | None, devices: int, optimizer: str) -> None:
+    of, dense = module(devices=devices), module("default", devices)
+    Rotated.turned_dense = 0
+    train(of, kvstore, optimizer=optimizer)
+    assert Rotated.turned_dense == 0
+    train(dense, kvstore, optimizer=optimizer)
+    for executor in of._exec_group.execs:
+        assert executor.arg_dict["w"].stype == executor.grad_dict["w"].stype == "rotated"
+    expected = parameters(dense)
+    for name, found in parameters(of).items():
+        np.testing.assert_allclose(found, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
+    assert not np.allclose(expected["w"], rotated.first_values()["w"].asnumpy(), atol=0.01)
