@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.distributed.workers import run_job
 from tests.kvstore import rotated
 from tests.kvstore.rotated import Rotated, module, train
 
 import rebind as mx
+from rebind.distributed import current_job
 
 
 def parameters(of: mx.mod.Module) -> dict[str, np.ndarray]:
@@ -30,3 +32,25 @@ def test_training(kvstore: str | None, devices: int, optimizer: str) -> None:
     for name, found in parameters(of).items():
         np.testing.assert_allclose(found, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
     assert not np.allclose(expected["w"], rotated.first_values()["w"].asnumpy(), atol=0.01)
+
+
+def one_worker(kvstore: str, workers: int, rank: int, stype: str) -> tuple[dict[str, np.ndarray], int]:
+    """Train as one of several workers."""
+    Rotated.turned_dense = 0
+    of = module(stype)
+    train(of, kvstore, rank, workers)
+    turned_dense = Rotated.turned_dense
+    return parameters(of), turned_dense
+
+
+def worker(kvstore: str, stype: str) -> tuple[dict[str, np.ndarray], int]:
+    job = current_job()
+    return one_worker(kvstore, job.size, job.rank, stype)
+
+
+def test_training_over_workers() -> None:
+    expected, _ = one_worker("local", 1, 0, "default")
+    for found, turned_dense in run_job(worker, 2, "dist_sync", "rotated"):
+        assert turned_dense == 0
+        for name, value in found.items():
+            np.testing.assert_allclose(value, expected[name], rtol=1e-4, atol=1e-5, err_msg=name)

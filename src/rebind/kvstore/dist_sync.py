@@ -11,8 +11,9 @@ from torch import Tensor
 
 from .. import config
 from ..distributed import FINISHED, JSON, Tag, current_job, first_does, from_first
-from ..errors import StateError
+from ..errors import ArgumentError, StateError
 from ..ndarray import NDArray
+from ..ndarray.serialization import array_from_bytes
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import read_states, write_states
@@ -24,6 +25,7 @@ from .compression import Compression
 from .divided_states import divide_states, gather_states
 from .in_turn import InTurn
 from .local import KVStore
+from .records import is_dense, sum_over_workers, to_record
 from .same_update import describe_updater, may_update_beside, scope_of
 from .sharding import SMALL, Sharding
 
@@ -77,6 +79,7 @@ class DistSyncStore(KVStore):
         self._buckets: dict[tuple[Key, ...], list[Bucket[Key]]] = {}
         self._next_tag = 0
         self._open: dict[Key, Bucket[Key]] = {}  # of the push that has begun, by its keys
+        self._stored_keys: dict[Key, NDArray | None] = {}  # its other keys, whose values are not dense
         self._ahead = InTurn(self._update_share, "rebind-update")
         self._spreading: list[Bucket[Key]] = []  # whose weights are on their way
         # Not the store itself, which would live as long as the job.
@@ -116,18 +119,30 @@ class DistSyncStore(KVStore):
     def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
         given = list(pairs)
         self._settle()
-        described: JSON = {str(k): f"{arrays[0].shape} {arrays[0].storage.dtype}" for k, arrays in given}
+        described: JSON = {
+            str(k): f"{array.shape} {array.storage.dtype} {array.stype}" for k, (array, *_) in given
+        }
         self._job.agree("KVStore.init", "keys and shapes", described)
         for k, arrays in given:
             old = self._values.get(k)
-            if old is not None and old.shape == arrays[0].shape and old.dtype == arrays[0].dtype:
+            if old is not None and _kind_of(old) == _kind_of(arrays[0]):
                 arrays[0].copyto(old)  # in place, as buckets hold its memory
             else:
                 super()._copy_in([(k, arrays)])
                 self._forget_sharding()
             self._numbers.setdefault(k, len(self._numbers))
             # MXNet's rule: the values of worker 0 count.
-            self._job.broadcast(self._values[k].tensor)
+            if is_dense(self._values[k]):
+                self._job.broadcast(self._values[k].tensor)
+            else:
+                self._broadcast_record(self._values[k])
+
+    def _broadcast_record(self, value: NDArray) -> None:
+        """Give all workers the value that worker 0 has, of another storage type."""
+        content = to_record(value).numpy().tobytes() if self.rank == 0 else b""
+        content = from_first(self._job, "KVStore.init", content)
+        if self.rank:
+            value.exchange(array_from_bytes(content).as_in_context(value.context).storage)
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
@@ -153,7 +168,8 @@ class DistSyncStore(KVStore):
                 f"KVStore.begin_push: the last push must have ended; got no push() of {list(self._open)[:3]}"
             )
         self._settle()  # a weight that arrives late must not overwrite a newer one
-        buckets = self._buckets_for(tuple(keys))
+        self._stored_keys = {key: None for key in keys if not self._is_cut(key)}
+        buckets = self._buckets_for(tuple([key for key in keys if self._is_cut(key)]))
         for bucket in buckets:
             self._open.update(dict.fromkeys(bucket.keys, bucket))
         self._ahead.begin(buckets)
@@ -163,14 +179,20 @@ class DistSyncStore(KVStore):
         pairs = self._pairs("push", key, value)
         self._stored("push", key, pairs[0][1])
         total = self._totals(pairs)[key]
+        if key in self._stored_keys:
+            self._stored_keys[key] = total.copy()  # the caller may write into it before the push ends
+            return
         bucket = self._open[key]
         if bucket.add(key, _flat(total)) and self._updates_ahead(bucket):
             self._ahead.ready(bucket)
 
     def _apply(self, totals: Mapping[Key, NDArray]) -> None:
-        if not self._open:
+        if not (self._open or self._stored_keys):
             self.begin_push(list(totals))
         for key, total in totals.items():
+            if key in self._stored_keys:
+                self._stored_keys[key] = total
+                continue
             bucket = self._open.get(key)
             if bucket is None:
                 raise StateError(
@@ -182,7 +204,9 @@ class DistSyncStore(KVStore):
     def end_push(self) -> None:
         """Update the weights by what was pushed since `begin_push`."""
         left = self._ahead.ahead
-        if missing := [key for bucket in left for key in bucket.missing]:
+        stored, self._stored_keys = self._stored_keys, {}
+        missing = [key for bucket in left for key in bucket.missing]
+        if missing := missing + [key for key, total in stored.items() if total is None]:
             raise StateError(f"KVStore.push: must give all keys of begin_push(); {missing[:3]} are missing")
         self._open = {}
         self._ahead.wait()
@@ -191,6 +215,26 @@ class DistSyncStore(KVStore):
         else:
             for bucket in left:
                 self._update_share(bucket)
+        self._update_stored({key: total for key, total in stored.items() if total is not None})
+
+    def _update_stored(self, totals: Mapping[Key, NDArray]) -> None:
+        """Update keys of other storage types on each worker, by the sums of gradients that all of them get.
+
+        Gradients with few rows are short messages; the weights that would come back are not.
+        """
+        if not totals:
+            return
+        if self.num_workers > 1 and self._clips_over_all is not None:
+            raise ArgumentError(
+                "KVStore.push: clip_global_norm takes dense weights over several workers; got "
+                f"{', '.join(f'{key!r} of storage type {self._values[key].stype!r}' for key in totals)}"
+            )
+        summed = sum_over_workers(self._job, "KVStore.push", totals, self._tag_of_key(next(iter(totals))))
+        self._update(list(summed), list(summed.values()), [self._values[key] for key in summed])
+
+    def _is_cut(self, key: Key) -> bool:
+        """Whether a key is divided over the workers; one of another storage type is updated on each."""
+        return key not in self._values or is_dense(self._values[key])
 
     @property
     def _clips_over_all(self) -> float | None:
@@ -337,7 +381,7 @@ class DistSyncStore(KVStore):
     def _divided(self) -> Sharding[Key]:
         """Return who updates what, after what the optimizer remembers has gone to those."""
         if self._sharding is None:
-            sizes = {key: self._values[key].size for key in self._numbers}
+            sizes = {key: self._values[key].size for key in self._numbers if self._is_cut(key)}
             smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or SMALL
             self._job.agree("KVStore.push", "MXNET_KVSTORE_BIGARRAY_BOUND", smallest)
             self._sharding = Sharding.of(sizes, self.num_workers, scope_of(self._updater), smallest)
@@ -352,7 +396,16 @@ class DistSyncStore(KVStore):
         if self.num_workers == 1:
             return super().optimizer_states()
         sharding = self._divided()
-        return {**self._unplaced, **self._gathered(updater, sharding, "KVStore.optimizer_states" + _BY_ALL)}
+        gathered = self._gathered(updater, sharding, "KVStore.optimizer_states" + _BY_ALL)
+        return {**self._unplaced, **gathered, **(self._states_of_stored(updater) if self.rank == 0 else {})}
+
+    def _states_of_stored(self, updater: Updater) -> dict[Hashable, StoredState]:
+        """Return the states of keys that each worker updates."""
+        return {
+            key: state
+            for key, state in updater.states.items()
+            if key in self._values and not self._is_cut(key)
+        }
 
     def set_optimizer_states(self, states: Mapping[Hashable, StoredState]) -> None:
         """Give each worker its part of the states that worker 0 has; what the others give does not count."""
@@ -391,12 +444,24 @@ class DistSyncStore(KVStore):
             return
         if before is not None and any(each != sharding.bounds[key] for key, each in before.bounds.items()):
             self._unplaced |= self._gathered(updater, before, "KVStore.push, to divide the keys anew")
-            updater.states, updater.states_synced = {}, {}
+            updater.states, updater.states_synced = self._states_of_stored(updater), {}
         own = divide_states(self._job, "KVStore.push, to divide the states", sharding, self._unplaced)
-        self._unplaced = {key: each for key, each in self._unplaced.items() if key not in sharding.bounds}
+        own |= self._given_states()
+        self._unplaced = {key: each for key, each in self._unplaced.items() if key not in self._numbers}
         updater.states.update(own)
         for key in own:
             updater.states_synced.pop(key, None)  # they are checked against the weights at their first use
+
+    def _given_states(self) -> dict[Hashable, StoredState]:
+        """Return the states that worker 0 has to give of keys that each worker updates."""
+        keys = [key for key in self._numbers if not self._is_cut(key)]
+        if not keys:
+            return {}
+        given: dict[Hashable, StoredState] = {
+            key: self._unplaced[key] for key in keys if key in self._unplaced
+        }
+        content = from_first(self._job, "KVStore.push, to give the states", write_states(given))
+        return read_states(content)[0]
 
     def _gathered(self, updater: Updater, sharding: Sharding[Key], who: str) -> dict[Hashable, StoredState]:
         """Return the states of all workers, on worker 0."""
@@ -413,6 +478,10 @@ class DistSyncStore(KVStore):
 
     def _tag_of_key(self, key: Key) -> int:
         return Tag.KEYS + 2 * self._numbers[key]
+
+
+def _kind_of(array: NDArray) -> tuple[object, ...]:
+    return array.shape, array.storage.dtype, array.stype
 
 
 def _flat(total: NDArray) -> Tensor:

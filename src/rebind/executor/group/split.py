@@ -14,7 +14,6 @@ from ...device import cpu
 from ...errors import ParameterError, ShapeError
 from ...ndarray import NDArray, array
 from ...ndarray.base import wrap
-from ...ndarray.storage import DenseStorage, convert
 from ...protocols import ArrayLike, InputDesc
 from ...shapes import Shape
 
@@ -230,8 +229,11 @@ def mean(arrays: Sequence[NDArray]) -> NDArray:
     if len(arrays) == 1:
         return wrap(first.to(torch.device("cpu"), copy=True), cpu())
     # In double precision: the mean of equal float16 values is that value, however many devices there are.
-    total = arrays[0].tensor.detach().to("cpu", torch.float64)
+    total = first.to(torch.device("cpu"), torch.float64, copy=True)
     for other in arrays[1:]:
-        total = total + other.tensor.detach().to("cpu", torch.float64)
-    average = DenseStorage((total / len(arrays)).to(dtype=first.dtype))
-    return wrap(convert(average, first.stype), cpu())
+        total.accumulate(other.storage.to(torch.device("cpu"), torch.float64))
+    rows = total.row_indices
+    if rows is None:
+        rows = torch.arange(total.shape[0])
+    total.write_rows(rows, total.rows(rows) / len(arrays))
+    return wrap(total.to(dtype=first.dtype), cpu())

@@ -1,0 +1,91 @@
+"""Arrays of any storage type on their way between processes: as records, which are those of files of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from ..device import Device
+from ..distributed import Job
+from ..ndarray import NDArray
+from ..ndarray.serialization import array_from_bytes, array_pieces
+from ..ndarray.storage import DenseStorage
+
+__all__ = ["from_record", "is_dense", "sum_over_workers", "to_record"]
+
+Key = TypeVar("Key", bound="str | int")
+
+
+def is_dense(array: NDArray) -> bool:
+    """Return whether an array is dense, so that it can be cut, and its elements sent.
+
+    >>> is_dense(NDArray(torch.ones(2)))
+    True
+    """
+    return isinstance(array.storage, DenseStorage)
+
+
+def to_record(array: NDArray) -> Tensor:
+    """Return the bytes of an array.
+
+    >>> from_record(to_record(NDArray(torch.ones(2)))).asnumpy().tolist()
+    [1.0, 1.0]
+    """
+    return torch.frombuffer(bytearray().join(array_pieces(array)), dtype=torch.uint8)
+
+
+def from_record(record: Tensor, device: Device | None = None) -> NDArray:
+    """Return the array that `to_record` made bytes of, on a device."""
+    found = array_from_bytes(record.numpy().tobytes())
+    return found if device is None else found.as_in_context(device)
+
+
+def sum_over_workers(job: Job, what: str, arrays: Mapping[Key, NDArray], tag: int) -> dict[Key, NDArray]:
+    """Return the sums of arrays over the workers, which all call it with the same keys; all get the same sums.
+
+    Parameters
+    ----------
+    job
+        The workers.
+    what
+        What it is for, as errors say it.
+    arrays
+        This worker's.
+    tag
+        The first of two tags for the messages.
+
+    Examples
+    --------
+    >>> from rebind.distributed import current_job
+    >>> sum_over_workers(current_job(), "push", {"w": NDArray(torch.ones(2))}, 0)["w"].asnumpy().tolist()
+    [1.0, 1.0]
+    """
+    if job.size == 1:
+        return dict(arrays)
+    records = [to_record(array) for array in arrays.values()]
+    # How long they are is sent first: storages differ.
+    lengths = torch.tensor([len(record) for record in records])
+    all_lengths = _from_all(job, what, lengths, [torch.empty_like(lengths) for _ in range(job.size)], tag)
+    sizes = [int(each.sum()) for each in all_lengths]
+    room = [torch.empty(size, dtype=torch.uint8) for size in sizes]
+    rows = _from_all(job, what, torch.cat(records), room, tag + 1)
+    found: dict[Key, NDArray] = {}
+    # In the order of the workers, so that all have the same sum, to the last bit.
+    for row, of_worker in zip(rows, all_lengths, strict=True):
+        for (key, own), record in zip(arrays.items(), row.split(of_worker.tolist()), strict=True):
+            array = from_record(record, own.context)
+            if key in found:
+                found[key].accumulate(array)
+            else:
+                found[key] = array
+    return found
+
+
+def _from_all(job: Job, what: str, own: Tensor, room: list[Tensor], tag: int) -> list[Tensor]:
+    """Send a tensor to all other workers, and return those of all by rank."""
+    room[job.rank] = own
+    job.transfer([own] * job.size, list(room), tag).wait(what)
+    return room
