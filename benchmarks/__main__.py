@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -17,7 +18,7 @@ from .command import Names, wide
 from .engines import EngineError, Options, find_mxnet
 from .networks import ROWS
 from .peers import PEERS
-from .report import Report
+from .report import Report, write_json
 from .runner import QUICK, Effort, measure
 
 
@@ -39,15 +40,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.check:
         return _check(console, given.rows, engines, options)
     effort = QUICK if given.quick else Effort()
-    report = Report(engines, given.threads, effort, [load.name for load in given.busy])
+    loads = [load.name for load in given.busy]
+    reports = [Report(engines, given.threads, effort, loads, tuned) for tuned in given.settings]
     with console.status("") as status:
         for row in given.rows:
-            report.rows[row] = measure(ROWS[row], engines, options, effort, given.busy, status.update)
-            if given.json:  # after each row: what comes later may fail
-                report.write_json(given.json)
-    for table in report.tables():
-        wide(console).print(table)
-    console.print(report.caption(), highlight=False, soft_wrap=True, markup=False)
+            for report in reports:
+                setting = replace(options, tuned=report.tuned)
+                report.rows[row] = measure(ROWS[row], engines, setting, effort, given.busy, status.update)
+                if given.json:  # after each: what comes later may fail
+                    write_json(given.json, *reports)
+    for report in reports:
+        for table in report.tables():
+            wide(console).print(table)
+        console.print(report.caption(), highlight=False, soft_wrap=True, markup=False)
     if given.json:
         console.print(f"samples: {given.json}")
     return 0
@@ -112,6 +117,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick", action="store_true", help="fewer and shorter rounds, no channels_last, no torch.compile"
     )
+    settings = parser.add_mutually_exclusive_group()
+    for setting, tuned in (("plain", False), ("tuned", True)):
+        settings.add_argument(
+            f"--{setting}", dest="settings", action="store_const", const=[tuned], default=[False, True],
+            help=f"only {'with' if tuned else 'without'} the settings of rebind.tune() in all engines (default: both)",
+        )  # fmt: skip
     parser.add_argument("--check", action="store_true", help="compare results instead of times")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample to FILE")
     parser.add_argument(

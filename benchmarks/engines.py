@@ -93,6 +93,11 @@ class Options:
     threads: int | None = None  # None: each takes its own number
     mxnet: str | None = None  # the Python of MXNet's environment
     device: str = "cpu"
+    tuned: bool = False  # with the settings of `rebind.tune`, which all engines get
+
+
+#: What `rebind.tune` sets, as glibc and libgomp read it from the environment: for engines that are not rebind's.
+TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "GOMP_SPINCOUNT": "2000"}
 
 
 class WorkerProcess:
@@ -112,7 +117,7 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=_environment(name, options.threads, self.folder),
+            env=_environment(name, options, self.folder),
         )
 
     def close(self) -> None:
@@ -204,22 +209,25 @@ class WorkerEngine:
         self._process.close()
 
 
-def _environment(name: str, threads: int | None, folder: str) -> dict[str, str]:
-    """This process's environment, with a number of threads if one is asked for.
+def _environment(name: str, options: Options, folder: str) -> dict[str, str]:
+    """This process's environment, with a number of threads if one is asked for, tuned or not.
 
     What is compiled is compiled anew, in `folder`, so that the time for it is that of the first use; the folder goes
     with the engine. What would lead
     MXNet's Python to packages that are not its own is left out.
     """
     environment = {**os.environ, "TMPDIR": folder, "TORCHINDUCTOR_CACHE_DIR": folder}
+    environment["REBIND_TUNE"] = str(int(options.tuned))
+    if options.tuned and "rebind" not in PEERS[name].needs:
+        environment |= TUNED
     if PEERS[name].own_python:
         for key in ("PYTHONPATH", "PYTHONHOME"):
             environment.pop(key, None)
         # By itself MXNet takes half of the cores that it sees, which would not compare engines.
         environment.setdefault("OMP_NUM_THREADS", str(_threads_of_torch()))
-    if threads is not None:
+    if options.threads is not None:
         # OpenMP of PyTorch and MXNet; XLA's threads. The others are told by their drivers.
-        environment.update(OMP_NUM_THREADS=str(threads), NPROC=str(threads))
+        environment.update(OMP_NUM_THREADS=str(options.threads), NPROC=str(options.threads))
     return environment
 
 

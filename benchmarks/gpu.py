@@ -26,7 +26,7 @@ from .engines import Options
 from .networks import GPU_ROWS, Row
 from .peers import PEERS
 from .peers_torch import model_of
-from .report import Report, digits
+from .report import Report, digits, write_json
 from .runner import QUICK, Effort, Measured, measure
 
 __all__ = ["floating_point_work", "main"]
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report.rows[name] = _measure(GPU_ROWS[name], given.engines, options, effort, status.update)
         console.print(_table(GPU_ROWS[name], report.rows[name], peak))
         if given.json:
-            report.write_json(given.json)
+            write_json(given.json, report)
     console.print(f"{device}; {report.caption()}", highlight=False, soft_wrap=True, markup=False)
     return 0
 

@@ -38,6 +38,12 @@ BUSY_MARK = "<!-- made by python -m benchmarks.page: beside other work -->"
 _ALL = tuple(
     name for name, peer in PEERS.items() if not (peer.asked_for or peer.is_limit or "rebind" in name)
 )
+#: What is said above the rows of each setting of a file; older files have none.
+_SETTINGS = {
+    "plain": "**Plain**: no process has settings of its own.",
+    "tuned": "**Tuned**: the processes of all engines have the settings of `rebind.tune()`.",
+    "": "When this was measured the import of rebind set what `rebind.tune()` does now; the other engines are plain.",
+}
 #: The ways to run rebind, and what each is measured against: the peers that need no preparation, or all.
 OWN: dict[str, tuple[str, ...]] = {
     "rebind": ("torch", "torch-channels-last", "mxnet"),
@@ -48,13 +54,17 @@ OWN: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a run: milliseconds per step of each engine, a sample for each round; `busy` has those by load."""
+    """One row of a run: milliseconds per step of each engine, a sample for each round; `busy` has those by load.
+
+    `setting` is ``plain`` or ``tuned``.
+    """
 
     name: str
     title: str
     samples: Mapping[str, Sequence[float]]
     peak_bytes: Mapping[str, int]
     busy: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    setting: str = ""
 
     def median(self, engine: str) -> float:
         """Milliseconds per step."""
@@ -78,13 +88,14 @@ class Row:
 
 def read(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
     """Return the rows of some files, and a sentence for each file that says where it was measured."""
-    rows: dict[str, Row] = {}
+    rows: dict[tuple[str, str], Row] = {}
     said = []
     for file in files:
         content = json.loads(file.read_text())
         for row in content["rows"]:
-            rows[row["name"]] = _row(row)
-        said.append(_said(content, [row["name"] for row in content["rows"]]))
+            found = _row(row)
+            rows[found.name, found.setting] = found
+        said.append(_said(content, list(dict.fromkeys(row["name"] for row in content["rows"]))))
     return list(rows.values()), said
 
 
@@ -99,6 +110,7 @@ def _row(content: Mapping[str, Any]) -> Row:
             load: {name: engine["busy"][load]["samples_ms"] for name, engine in engines.items()}
             for load in next(iter(engines.values())).get("busy", ())
         },
+        content.get("setting", ""),
     )
 
 
@@ -112,23 +124,22 @@ def _said(content: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def section(rows: Sequence[Row], said: Sequence[str]) -> str:
     """Return the text between the two marks of the page."""
-    engines = [name for name in PEERS if any(name in row.samples for row in rows)]
-    lines = [
-        "",
-        *_times(rows, engines),
-        "",
-        "![Milliseconds of a step in each engine, for each row](images/performance.svg)",
-        "",
-        *_verdicts(rows),
-        "",
-        "Memory of the process at its peak, in MiB, all libraries included:",
-        "",
-        *_memory(rows, engines),
-        "",
-        *(f"Measured: {each}" for each in said),
-        "",
-    ]
-    return "\n".join(lines)
+    lines = [""]
+    for setting, text in _SETTINGS.items():
+        if chosen := [row for row in rows if row.setting == setting]:
+            engines = [name for name in PEERS if any(name in row.samples for row in chosen)]
+            lines += [text, "", *_times(chosen, engines), "", *_verdicts(chosen), ""]
+            lines += ["Memory of the process at its peak, in MiB, all libraries included:", ""]
+            lines += [*_memory(chosen, engines), ""]
+    lines += ["![Milliseconds of a step in each engine, for each row](images/performance.svg)", ""]
+    return "\n".join([*lines, *(f"Measured: {each}" for each in said), ""])
+
+
+def _of_first_setting(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of the plain setting, or of the first that there is."""
+    return next(
+        (chosen for setting in _SETTINGS if (chosen := [row for row in rows if row.setting == setting])), []
+    )
 
 
 def busy_section(rows: Sequence[Row], said: Sequence[str]) -> str:
@@ -140,7 +151,8 @@ def busy_section(rows: Sequence[Row], said: Sequence[str]) -> str:
     for row in rows:
         for load, samples in row.busy.items():
             cells = [_busy_cell(row, name, samples) for name in engines]
-            lines.append(f"| {row.name}, {load} | {' | '.join(cells)} |")
+            setting = f", {row.setting}" if row.setting else ""
+            lines.append(f"| {row.name}{setting}, {load} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", *(f"Measured: {each}" for each in said), ""])
 
 
@@ -274,7 +286,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page = with_section(page, gpu_section(sorted(RESULTS.glob("gpu/*.json"))), GPU_MARK)
     page = with_section(page, kinds_section(sorted(RESULTS.glob("kinds/*.json"))), KINDS_MARK)
     PAGE.write_text(with_section(page, calls_section(sorted(RESULTS.glob("calls/*.json"))), CALLS_MARK))
-    _draw(rows, PICTURE)
+    _draw(_of_first_setting(rows), PICTURE)
     print(f"{PAGE.relative_to(ROOT)} and {PICTURE.relative_to(ROOT)} are written.")
     return 0
 

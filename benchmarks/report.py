@@ -17,7 +17,7 @@ from .networks import row_named
 from .peers import PEERS
 from .runner import Column, Effort, Measured, Ratio
 
-SCHEMA = 2  # of the JSON file; count up when a field changes its meaning
+SCHEMA = 3  # of the JSON file; count up when a field changes its meaning
 
 
 def describe_machine() -> dict[str, Any]:
@@ -70,12 +70,18 @@ def _memory_gib() -> float | None:
 
 
 class Report:
-    """Collects the rows of one run."""
+    """Collects the rows of one run, in which all engines are tuned (`rebind.tune`), or none."""
 
     def __init__(
-        self, engines: Sequence[str], threads: int | None, effort: Effort, loads: Sequence[str] = ()
+        self,
+        engines: Sequence[str],
+        threads: int | None,
+        effort: Effort,
+        loads: Sequence[str] = (),
+        tuned: bool = False,
     ) -> None:
         self.engines = list(engines)
+        self.tuned = tuned
         self.threads = threads
         self.effort = effort
         self.loads = list(loads)
@@ -100,6 +106,11 @@ class Report:
             return {}
         return {name: Ratio.of(first, columns[name]) for name in self.engines[1:] if name in columns}
 
+    @property
+    def setting(self) -> str:
+        """Whether the processes are tuned, in a word."""
+        return "tuned" if self.tuned else "plain"
+
     # ------------------------------------------------------------------ on the screen
 
     def tables(self) -> Iterator[Table]:
@@ -113,7 +124,7 @@ class Report:
         columns, ratios = self.rows[row].columns, self.ratios(row)
         medians = [column.median for name, column in columns.items() if not PEERS[name].is_limit]
         fastest = min(medians, default=None)
-        table = Table(title=row_named(row).title, title_justify="left")
+        table = Table(title=f"{row_named(row).title}; {self.setting}", title_justify="left")
         table.add_column("engine")
         table.add_column("ms per step (best)", justify="right")
         table.add_column(f"{PEERS[self.engines[0]].title} / it (quartiles)", justify="right")
@@ -126,7 +137,10 @@ class Report:
         return table
 
     def _costs(self) -> Table:
-        table = Table(title="Until the first step is done, and memory at its peak", title_justify="left")
+        table = Table(
+            title=f"Until the first step is done, and memory at its peak; {self.setting}",
+            title_justify="left",
+        )
         for heading in ("row", "engine"):
             table.add_column(heading)
         for heading in ("import s", "prepare s", "MiB until then", "MiB in the steps"):
@@ -159,22 +173,11 @@ class Report:
 
     # ------------------------------------------------------------------ in a file
 
-    def write_json(self, file: Path) -> None:
-        """Write machine, versions, every sample and the ratios."""
-        content = {
-            "schema": SCHEMA,
-            "started": self.started.isoformat(timespec="seconds"),
-            "machine": {**self.machine, "load_average_at_end": describe_machine()["load_average"]},
-            "versions": self.versions,
-            "threads": self.threads,
-            "effort": asdict(self.effort),
-            "rows": [self._row_content(row) for row in self.rows],
-        }
-        file.write_text(json.dumps(content, indent=1) + "\n")
-
-    def _row_content(self, row: str) -> dict[str, Any]:
+    def row_content(self, row: str) -> dict[str, Any]:
+        """What a file has of a row: every sample and the ratios."""
         return {
             "name": row,
+            "setting": self.setting,
             "title": row_named(row).title,
             "batch_size": row_named(row).batch_size,
             "training": row_named(row).training,
@@ -184,6 +187,21 @@ class Report:
                 f"{self.engines[0]}/{name}": asdict(ratio) for name, ratio in self.ratios(row).items()
             },
         }
+
+
+def write_json(file: Path, *reports: Report) -> None:
+    """Write machine, versions, every sample and the ratios of one run, which may have a report for each setting."""
+    first = reports[0]
+    content = {
+        "schema": SCHEMA,
+        "started": first.started.isoformat(timespec="seconds"),
+        "machine": {**first.machine, "load_average_at_end": describe_machine()["load_average"]},
+        "versions": first.versions,
+        "threads": first.threads,
+        "effort": asdict(first.effort),
+        "rows": [report.row_content(row) for report in reports for row in report.rows],
+    }
+    file.write_text(json.dumps(content, indent=1) + "\n")
 
 
 def _column_content(column: Column) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from benchmarks import engines, fit, instructions, kinds
+from benchmarks import engines, fit, instructions, kinds, runner
 from benchmarks.__main__ import main
 from benchmarks.kinds import CLOSE, Twins
 from benchmarks.kinds_networks import KINDS
@@ -224,3 +224,42 @@ def test_instructions_are_not_counted_without_valgrind(
     monkeypatch.setenv("PATH", "")
     assert instructions.main([]) == 0
     assert capsys.readouterr().out == "Nothing is counted: valgrind is not installed.\n"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "settings"),
+    [([], ["plain", "tuned"]), (["--tuned"], ["tuned"]), (["--plain"], ["plain"])],
+    ids=["both", "tuned", "plain"],
+)
+def test_all_engines_of_a_table_have_the_same_settings(
+    chosen: list[str], settings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    class Engine:
+        preparation = engines.Preparation({}, 0.0)
+
+        def __init__(self, name: str, row: Any, options: engines.Options) -> None:
+            environment = engines._environment(name, options, "")
+            made.append((name, environment["REBIND_TUNE"], "MALLOC_MMAP_MAX_" in environment))
+
+        def timed(self, steps: int) -> float:
+            return 1.0
+
+        def peak_bytes(self) -> tuple[int, int]:
+            return 0, 0
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(runner, "WorkerEngine", Engine)
+    monkeypatch.delenv("MALLOC_MMAP_MAX_", raising=False)
+    file = tmp_path / "samples.json"
+    command = ["--rows", "mlp", "--engines", "rebind,torch", "--quick", "--json", str(file), *chosen]
+    assert main(command) == 0
+    assert [found["setting"] for found in json.loads(file.read_text())["rows"]] == settings
+    expected = {
+        "plain": [("rebind", "0", False), ("torch", "0", False)],
+        "tuned": [("rebind", "1", False), ("torch", "1", True)],
+    }
+    assert made == [each for setting in settings for each in expected[setting]]

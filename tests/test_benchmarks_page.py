@@ -116,3 +116,14 @@ def test_a_limit_is_no_peer_and_what_is_left_to_it_is_said() -> None:
     text = section([found], ["here"])
     assert "- infer, times its convolutions alone: rebind 3.00, rebind, inductor 2.50, OpenVINO 2.00." in text
     assert "**1.00**" not in text
+
+
+def test_plain_is_shown_beside_plain_and_tuned_beside_tuned() -> None:
+    rows = [
+        Row("mlp", "", row("mlp", rebind=ours, torch=2.0).samples, {}, setting=setting)
+        for setting, ours in {"plain": 3.0, "tuned": 1.0}.items()
+    ]
+    plain, tuned = section(rows, ["here"]).split("**Tuned**")
+    assert "**Plain**" in plain
+    assert "behind on mlp (1.50 of the time of PyTorch eager)." in plain
+    assert "at least as fast as the best of them on 1 of 1 rows." in tuned
