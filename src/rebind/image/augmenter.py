@@ -14,7 +14,6 @@ from ..checks import FUNCTION, LIST, check_kind
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
 from ..protocols import is_resumable
-from ..threads import threads_for
 from .pictures import as_array, picture_of, planar
 
 __all__ = [
@@ -156,8 +155,7 @@ class PictureAugmenter(Augmenter):
     def __call__(self, src: NDArray) -> NDArray:
         """Return what becomes of the picture `src`, (H, W, C)."""
         picture = picture_of(src, type(self).__name__)
-        with threads_for(picture.numel()):
-            new = self.apply(picture)
+        new = self.apply(picture)
         return src if new is picture else as_array(new, src)
 
 
@@ -196,8 +194,7 @@ def augmented(picture: Tensor, augmenters: Iterable[Augmenter], in_planes: bool 
     for augmenter in augmenters:
         # A subclass that a user wrote may define the call anew: then that is what counts.
         if isinstance(augmenter, PictureAugmenter) and type(augmenter).__call__ is PictureAugmenter.__call__:
-            with threads_for(picture.numel()):
-                picture = augmenter.apply(planar(picture) if in_planes and augmenter.by_channel else picture)
+            picture = augmenter.apply(planar(picture) if in_planes and augmenter.by_channel else picture)
             continue
         new = augmenter(NDArray(picture.contiguous()))
         if not isinstance(new, NDArray):

@@ -13,7 +13,6 @@ from ..errors import FormatError, ShapeError
 from ..logs import log
 from ..ndarray.base import wrap_tensor
 from ..params import AtLeast
-from ..threads import threads_for
 from .batch import DataBatch, DataDesc
 from .idx import read_idx
 from .iterator import OneArrayBatch, State
@@ -135,11 +134,9 @@ class MNISTIter(OneArrayBatch):
         if batch.stop > len(self._labels):
             return False
         self._next = batch.stop
-        found = self._pictures[batch]
-        with threads_for(found.numel()):
-            pictures = found.to(dtype=torch.float32).mul_(1 / 256)
-            if self._dtype != torch.float32:
-                pictures = pictures.to(dtype=self._dtype)
+        pictures = self._pictures[batch].to(dtype=torch.float32).mul_(1 / 256)
+        if self._dtype != torch.float32:
+            pictures = pictures.to(dtype=self._dtype)
         self.current_batch = DataBatch(
             [wrap_tensor(pictures, self._device)],
             [wrap_tensor(self._labels[batch].clone(), self._device)],

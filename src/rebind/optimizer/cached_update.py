@@ -9,7 +9,6 @@ from ..executor.cache import Guard
 from ..ndarray import NDArray
 from ..ndarray.order import tensors_of
 from ..ndarray.same_memory import are_dense
-from ..threads import threads_for
 from .arrays import StoredState, inner_tensors
 from .base import Optimizer
 from .group import LOW_PRECISION
@@ -53,7 +52,6 @@ class CachedUpdate:
         self.optimizer, self.index, self.guard = optimizer, (*index,), guard
         self._inner = [inner_tensors(state) for state in states]
         self._dtypes = [*map(_dtype_of, weights)]
-        self._elements = sum([each.size for each in weights])
         self._rates: Rates | None = None
 
     @classmethod
@@ -103,8 +101,7 @@ class CachedUpdate:
         if tuple(index) != self.index or not (self.takes(weights) and self.takes(grads)):
             return False
         self.optimizer._set_current_context(weights[0].context.device_id)
-        with threads_for(self._elements):
-            self.optimizer.update_tensors(self.index, tensors_of(weights), tensors_of(grads), self._inner)
+        self.optimizer.update_tensors(self.index, tensors_of(weights), tensors_of(grads), self._inner)
         return True
 
 

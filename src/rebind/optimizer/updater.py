@@ -13,7 +13,6 @@ from ..device import Device
 from ..errors import ArgumentError, FormatError, MXNetError, ShapeError
 from ..executor.cache import RunCache
 from ..ndarray import NDArray
-from ..threads import threads_for
 from .arrays import StoredState, in_lists
 from .base import Optimizer
 from .cached_update import CachedUpdate
@@ -115,11 +114,10 @@ class Updater:
         if not indices or self._update_again(indices, weights, grads):
             return
         self.optimizer._set_current_context(weights[0].context.device_id)
-        with threads_for(sum([weight.size for weight in weights])):
-            if not self.optimizer.takes_all:
-                self._update_in_turn(indices, grads, weights)
-                return
-            self.optimizer.update_multi_precision(indices, weights, grads, self.states_of(indices, weights))
+        if not self.optimizer.takes_all:
+            self._update_in_turn(indices, grads, weights)
+            return
+        self.optimizer.update_multi_precision(indices, weights, grads, self.states_of(indices, weights))
 
     def _update_in_turn(
         self, index: Sequence[Hashable], grads: Sequence[NDArray], weights: Sequence[NDArray]

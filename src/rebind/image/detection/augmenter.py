@@ -15,7 +15,6 @@ from torch import Tensor
 
 from ...errors import ArgumentError, ParameterError
 from ...ndarray import NDArray
-from ...threads import threads_for
 from ..augmenter import Augmenter, Dump, Places, State, augmented, dumped, load_states, states_of
 from ..pictures import as_array, picture_of
 
@@ -78,8 +77,7 @@ class DetPictureAugmenter(DetAugmenter):
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
         """Return what becomes of the picture `src`, (H, W, C), and of its label."""
         picture = picture_of(src, type(self).__name__)
-        with threads_for(picture.numel()):
-            new, label = self.apply(picture, label)
+        new, label = self.apply(picture, label)
         return (src if new is picture else as_array(new, src)), label
 
 
@@ -100,8 +98,7 @@ def det_augmented(
         if isinstance(augmenter, DetBorrowAug) and plain:
             picture = augmented(picture, [augmenter.augmenter], in_planes)
         elif plain:
-            with threads_for(picture.numel()):
-                picture, label = augmenter.apply(picture, label)
+            picture, label = augmenter.apply(picture, label)
         else:
             new, label = augmenter(NDArray(picture.contiguous()), label)
             picture = new.tensor
