@@ -11,7 +11,6 @@ from torch import Tensor
 from ..mode import mode
 from ..ndarray import NDArray
 from ..ndarray.storage import DenseStorage
-from ..threads import threads_for_copies
 
 __all__ = ["BatchInputs"]
 
@@ -53,11 +52,6 @@ class BatchInputs:
         # By position: what operators write to, or hand on by its address, is copied by them, and not lent again.
         self._lends = [array.size >= _LEAST and _CAN_LEND for array in self.arrays]
         self._is_sure = not any(self._lends)
-        self._count_copied()
-
-    def _count_copied(self) -> None:
-        pairs = zip(self.arrays, self._lends, strict=True)
-        self._copied = sum([array.size for array, is_lent in pairs if not is_lent])
 
     def read(self, batch: object) -> list[NDArray] | None:
         """Return the arrays of a batch with all data, and all labels or none; None of what fits not as it is.
@@ -81,21 +75,19 @@ class BatchInputs:
 
     def load(self, batch: Sequence[NDArray]) -> None:
         """Lend or copy the arrays of a batch; labels that it lacks stay as they are."""
-        with threads_for_copies(self._copied):
-            for i, (array, given) in enumerate(zip(self.arrays, batch, strict=False)):
-                source, storage = given.tensor, array.storage
-                # To a GPU, from a record, into other storage: as any array is written.
-                if not isinstance(storage, DenseStorage) or not storage.tensor.is_cpu or source.requires_grad:
-                    array.write(source)
+        for i, (array, given) in enumerate(zip(self.arrays, batch, strict=False)):
+            source, storage = given.tensor, array.storage
+            # To a GPU, from a record, into other storage: as any array is written.
+            if not isinstance(storage, DenseStorage) or not storage.tensor.is_cpu or source.requires_grad:
+                array.write(source)
+                continue
+            if self._lends[i] and _can_be_lent(source, storage.tensor, given, array):
+                try:
+                    storage.tensor = torch._lazy_clone(source)
                     continue
-                if self._lends[i] and _can_be_lent(source, storage.tensor, given, array):
-                    try:
-                        storage.tensor = torch._lazy_clone(source)
-                        continue
-                    except RuntimeError:  # the memory is not PyTorch's, as that of an iterator's only batch
-                        self._lends[i] = False
-                        self._count_copied()
-                array.writable_tensor().copy_(source)
+                except RuntimeError:  # the memory is not PyTorch's, as that of an iterator's only batch
+                    self._lends[i] = False
+            array.writable_tensor().copy_(source)
 
     def note_run(self) -> None:
         """Note, after the first run, which inputs are still lent."""
@@ -105,7 +97,6 @@ class BatchInputs:
                 lends and _is_lazy(array.tensor)
                 for lends, array in zip(self._lends, self.arrays, strict=True)
             ]
-            self._count_copied()
 
 
 def _can_be_lent(source: Tensor, target: Tensor, given: NDArray, array: NDArray) -> bool:

@@ -100,7 +100,7 @@ class CachedPass:
             runner.arrays.fill(plan.constants)
         source, random_state = plan.random_source(runner.device, replays=bool(runner.arrays.wanted))
         try:
-            with grad_mode(False), runner.plans.threads(inference=self.program.is_inference):
+            with grad_mode(False):
                 self._load(batch)
                 results = (run or self.program.run)([*self.tensors, *prepared], source)
         except Exception:

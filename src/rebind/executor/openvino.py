@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..threads import OneThread
-
 __all__ = ["compile_with_openvino"]
 
 #: Types that OpenVINO computes in as they are; of float64 and int64 it makes narrower ones.
@@ -106,6 +104,17 @@ def _is_not_of_decoder(record: logging.LogRecord) -> bool:
     return record.module != "fx_decoder"
 
 
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch compute in one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 @functools.cache
 def _core() -> Any:
     import openvino
@@ -137,7 +146,7 @@ class _Request:
 
     def __call__(self, *data: Tensor) -> list[Tensor]:
         with self._lock:
-            with OneThread(wanted=True):
+            with _one_thread():
                 for target, given in zip(self._data, data, strict=True):
                     target.copy_(given)
             self._request.infer(share_outputs=True)

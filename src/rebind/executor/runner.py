@@ -136,8 +136,7 @@ class Runner:
             return self._run_instead(program, observer)
         source, random_state = program.plan.random_source(self.device)
         try:
-            with self.plans.threads(inference=program.is_inference):
-                results = program.run(inputs, source, observer)
+            results = program.run(inputs, source, observer)
         except Exception as error:
             if self.programs.instead_of(program) is None:
                 explained = program.explain(error)
@@ -196,8 +195,7 @@ class Runner:
         assert way_back is not None
         if self.arrays.staying:
             head_grads = apart_from(head_grads, self.arrays.staying)
-        with self.plans.threads():
-            way_back(self.arrays, head_grads, on_gradient)
+        way_back(self.arrays, head_grads, on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.program.plan.target.training:
             self.move_statistics(last.new_aux)

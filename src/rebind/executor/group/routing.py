@@ -12,7 +12,6 @@ from ...device import Device
 from ...errors import ShapeError
 from ...ndarray import NDArray
 from ...protocols import ArrayLike, Batch, InputDesc
-from ...threads import threads_for_copies
 from .split import Split, as_ndarray, batch_axis
 
 __all__ = ["Copy", "Inputs", "Target", "copies_of", "copy_all"]
@@ -241,6 +240,5 @@ def copy_all(copies: Sequence[Copy]) -> None:
     >>> array.asnumpy().tolist()
     [1.0, 1.0]
     """
-    with threads_for_copies(sum([source.numel() for _, source in copies])):
-        for array, source in copies:
-            array.write(source)
+    for array, source in copies:
+        array.write(source)

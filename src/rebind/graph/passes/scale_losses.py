@@ -95,7 +95,7 @@ def _scaled(entry: Entry, scale: Scale, as_output: bool = False) -> Entry:
         Kernels(
             lambda data: data.view_as(data), gradient=gradient, head_gradient=needs_head, reads_state=True
         ),
-        # With a rule, as common operators have one: scaled or not, a network is as small (`executor/effort.py`).
+        # With a rule, as common operators have one: it spares a run on `meta` tensors.
         Inference(same_shape=True, types={"data": "T", suffix: "T"}, forward_rule=one_shape),
         Record((suffix,)),
     )
