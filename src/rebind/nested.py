@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from .errors import ArgumentError, ParameterError
 
-__all__ = ["Form", "flatten", "pair", "read_limit", "restore"]
+__all__ = ["Form", "flatten", "map_leaves", "pair", "read_limit", "restore"]
 
 T = TypeVar("T")
 
@@ -47,6 +47,20 @@ def restore(flat: Sequence[object], form: Form) -> Any:
         return next(rest) if form is None else [build(rest, inner) for inner in form]
 
     return build(iter(flat), form)
+
+
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Return nested tuples, lists and dictionaries with what a function makes of each of their leaves, in order.
+
+    >>> map_leaves(lambda x: 10 * x, (1, [2, {"x": 3}]))
+    (10, [20, {'x': 30}])
+    """
+    if isinstance(tree, dict):
+        return {key: map_leaves(function, value) for key, value in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        made = [map_leaves(function, value) for value in tree]
+        return type(tree)(*made) if hasattr(tree, "_fields") else type(tree)(made)
+    return function(tree)
 
 
 def pair(value: object, who: str) -> tuple[Any, Any]:

@@ -40,11 +40,11 @@ def test_settings(
     def inductor(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> None:
         seen.append((config.cpp_wrapper, config.layout_optimization))
 
-    monkeypatch.setattr(torch._dynamo, "lookup_backend", lambda given: given if callable(given) else inductor)
+    monkeypatch.setattr(compiling, "lookup_backend", lambda given: given if callable(given) else inductor)
     graph = fx.symbolic_trace(lambda x: x + 1)
     for most in (3, 2):
         monkeypatch.setattr(compiling, "_MOST_NODES", most)
-        torch._dynamo.lookup_backend(make("inductor"))(graph, [torch.ones(1)])
+        compiling.lookup_backend(make("inductor"))(graph, [torch.ones(1)])
     assert seen == [(small, layouts), (large, layouts)]
 
 

@@ -63,7 +63,7 @@ def has(*functions: Any) -> bool:
     False
     """
     backend = torch.backends.mkldnn
-    return bool(backend.is_available() and backend.enabled and None not in functions)
+    return bool(backend.is_available() and backend.enabled and all(each is not None for each in functions))
 
 
 def computes(dtype: torch.dtype | None) -> bool:

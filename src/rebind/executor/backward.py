@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from .._torch.autograd import run_engine
 from ..errors import StateError
 from ..grad_mode import grad_mode
 from ..graph import Entry
@@ -185,15 +186,8 @@ def _accumulated(
 
 def _run_engine(roots: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
     """Run autograd from `roots`, as `torch.autograd.backward` does."""
-    if roots[0].device.type != "cpu":
-        torch.autograd.backward(roots, gradients)
-        return
-    # On the CPU the engine runs in this thread, and what `torch.autograd.backward` adds (checks of shapes that hold
-    # here, and the context that a thread of another device would want) is 10 us a step, a tenth of a small backward.
-    engine = torch.autograd.Variable._execution_engine
-    engine.run_backward(
-        tuple(roots), tuple(gradients), False, False, (), allow_unreachable=True, accumulate_grad=True
-    )
+    # On the CPU the engine runs in this thread, without the context that a thread of another device would want.
+    (run_engine if roots[0].is_cpu else torch.autograd.backward)(roots, gradients)
 
 
 def apart(found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()) -> tuple[Tensor | None, ...]:

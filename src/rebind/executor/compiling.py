@@ -23,6 +23,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import torch
 from torch import fx
 
+from .._torch.compiler import changed, lookup_backend, traces
 from ..graph import Graph, Target
 from ..graph.control_flow import is_control_flow, is_stateful
 from ..graph.facts import CUDA_GRAPHS
@@ -154,11 +155,16 @@ def compile_whole(function: Callable[P, R], compiler: Compiler, **options: objec
     >>> compile_whole(torch.nn.functional.softsign, "eager")(torch.ones(2))
     tensor([0.5000, 0.5000])
     """
+    settings: dict[str, bool] = {}
+    if isinstance(compiler, _Inductor) and not traces():
+        settings = {"layout_optimization": not compiler.in_given_layout}
+        compiler = "inductor"
     # PyTorch takes no options beside a mode.
     if options.get("mode") is None:
         varying = functools.partial(_varying, constants=_constants(function))
         options["options"] = {
             "guard_filter_fn": varying,
+            **settings,
             **cast("dict[str, Any]", options.get("options") or {}),
         }
     # Its annotations know no options that are passed on.
@@ -222,11 +228,12 @@ def _varying(guards: Sequence[Any], constants: frozenset[str]) -> list[bool]:
 @functools.lru_cache
 def _with_backward(compiler: Any) -> Compiler:
     """Return a compiler that compiles backward with forward: what it cannot do is then known before a step begins."""
-    import torch._functorch.config as config
+    if not traces():
+        return cast(Compiler, compiler)
 
     def compile_both(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
-        with config.patch(force_non_lazy_backward_lowering=True):
-            return torch._dynamo.lookup_backend(compiler)(graph, inputs)
+        with changed("_functorch", force_non_lazy_backward_lowering=True):
+            return lookup_backend(compiler)(graph, inputs)
 
     return compile_both
 
@@ -244,15 +251,13 @@ class _Inductor:
         return compiler if isinstance(compiler, cls) else cls() if compiler == "inductor" else None
 
     def __call__(self, graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
-        import torch._inductor.config as config
-
         settings: dict[str, bool] = {}
         if self.in_given_layout:
             settings["layout_optimization"] = False
         if self.called_from_cpp and len(graph.graph.nodes) <= _MOST_NODES:
             settings["cpp_wrapper"] = True
-        with config.patch(settings):
-            return torch._dynamo.lookup_backend("inductor")(graph, inputs)
+        with changed("_inductor", **settings):
+            return lookup_backend("inductor")(graph, inputs)
 
 
 def is_inductor(compiler: Compiler) -> bool:

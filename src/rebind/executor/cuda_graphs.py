@@ -13,6 +13,8 @@ from typing import NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
+from .._torch import foreach
+from .._torch.tensors import version_of
 from ..checks import warn_user
 from .compiling import reason_of
 
@@ -114,22 +116,22 @@ class ReplayedCode:
         if found is None:
             return self._run(*inputs)
         if self._own:
-            torch._foreach_copy_([*self._own.values()], [inputs[i] for i in self._own])
+            foreach.copy_([*self._own.values()], [inputs[i] for i in self._own])
         found.replay()
         if self._written:
             # What is kept from run to run is computed anew where a version is new.
             torch.autograd.graph.increment_version([inputs[i] for i in self._written])
         copies = [*map(torch.empty_like, found.results)]
-        torch._foreach_copy_(copies, [*found.results])
+        foreach.copy_(copies, [*found.results])
         return copies
 
     def _first_run(self, places: list[int], inputs: Sequence[Tensor]) -> Sequence[Tensor]:
         self._last = places
         self._captures[tuple(places)] = None
-        versions = [each._version for each in inputs]
+        versions = [version_of(each) for each in inputs]
         results = self._run(*inputs)
         if self._written is None:
-            self._written = [i for i, each in enumerate(inputs) if each._version != versions[i]]
+            self._written = [i for i, each in enumerate(inputs) if version_of(each) != versions[i]]
         return results
 
     def _captured(self, places: list[int], last: Sequence[int], inputs: Sequence[Tensor]) -> Capture | None:

@@ -12,17 +12,16 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
-import torch.utils._pytree as pytree
 from torch import Tensor, fx
-from torch._ops import OpOverload
 
-from ..flags import flag
+from .._torch.compiler import lookup_backend, mark_any_size, trace, traces, written_arguments
 from ..grad_mode import grad_mode
 from ..graph.facts import CUDA_GRAPHS
 from ..graph.passes import Compiler
+from ..nested import map_leaves
 from .compiling import CompiledCode, called_from_cpp, is_inductor, without_warnings_of_compilers
 from .cuda_graphs import ReplayedCode
 from .outputs import shares_memory
@@ -89,7 +88,7 @@ class ExactCode:
             if not runs_itself:
                 graph = self._trace(self._run, inputs)
                 written = _written_inputs(graph)
-                backend = torch._dynamo.lookup_backend(cast(Any, compiler))
+                backend = lookup_backend(compiler)
                 self._run = backend(graph, list(inputs))
         # A seed, on the processor, is read when the code is run: a replay would draw the same numbers again.
         on_gpu = all(each.is_cuda for each in inputs)
@@ -109,15 +108,9 @@ class ExactCode:
         return results
 
     def _trace(self, flat: Callable[..., Any], inputs: Sequence[Tensor]) -> fx.GraphModule:
-        # 0.2 s, which other programs need not wait for.
-        from torch.fx.experimental.proxy_tensor import make_fx
-
-        # Constants of the network are tensors with values. Autograd is run in this thread, where the tracer looks.
-        trace = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)
-        # Operators have forms of their own for compilers, which ask `torch.compiler.is_compiling`.
-        for_a_compiler = flag(torch.compiler, "_is_compiling_flag", True)
-        with for_a_compiler, torch.autograd.set_multithreading_enabled(False):
-            return trace(*inputs)
+        # Autograd is run in this thread, where the tracer looks.
+        with torch.autograd.set_multithreading_enabled(False):
+            return trace(flat, inputs)
 
     def takes(self, inputs: Sequence[Tensor]) -> bool:
         """Return whether the code is for tensors of these sizes, types, devices and orders in memory."""
@@ -141,7 +134,7 @@ class ExactCode:
         for tensor, shape in zip(inputs, map(operator.itemgetter(0), self._form[0]), strict=True):
             for axis, size in enumerate(tensor.shape):
                 if len(shape) == tensor.dim() and shape[axis] != size:
-                    torch._dynamo.maybe_mark_dynamic(tensor, axis)
+                    mark_any_size(tensor, axis)
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[tuple[Any, ...]]:
         """Run it on tensors that it takes, where nothing is recorded; that is not looked at.
@@ -197,7 +190,7 @@ class FirstSizes:
     def run(self, *trees: Any) -> list[tuple[Any, ...]] | None:
         """Return the function's results; None, and nothing was done, where there is no code for these sizes."""
         inputs = tensors_in(trees)
-        if not self._tried:
+        if not self._tried and traces():
             self._tried = True
             with contextlib.suppress(Exception):  # what goes wrong Dynamo meets again, and says so
                 self.code = self._make(inputs, trees)
@@ -288,13 +281,7 @@ def _written_inputs(graph: fx.GraphModule) -> set[int]:
 
 def _writes(call: fx.Node, given: fx.Node) -> bool:
     """Whether a step is a call of an operator that writes into what it is given."""
-    if not isinstance(call.target, OpOverload):
-        return False
-    named = zip(call.target._schema.arguments, call.args, strict=False)
-    return any(
-        argument.alias_info is not None and argument.alias_info.is_write and given in _nodes_in(value)
-        for argument, value in named
-    )
+    return any(given in _nodes_in(value) for value in written_arguments(call))
 
 
 def _nodes_in(value: object) -> Sequence[object]:
@@ -318,13 +305,12 @@ def tensors_in(trees: Any) -> list[Tensor]:
 
 def _of_tensors(function: Callable[..., R], trees: Any) -> Callable[..., R]:
     """Return a function of the tensors of trees; what else is in the trees is the same in each call."""
-    leaves, spec = pytree.tree_flatten(trees)
-    others = [None if isinstance(each, Tensor) else (each,) for each in leaves]
+    # Without the tensors, which are not to live as long as the function.
+    form = map_leaves(lambda leaf: Tensor if isinstance(leaf, Tensor) else leaf, trees)
 
     def of_tensors(*tensors: Tensor) -> R:
         given = iter(tensors)
-        filled = [next(given) if other is None else other[0] for other in others]
-        return function(*pytree.tree_unflatten(filled, spec))
+        return function(*map_leaves(lambda leaf: next(given) if leaf is Tensor else leaf, form))
 
     return of_tensors
 

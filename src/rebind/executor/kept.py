@@ -13,6 +13,7 @@ from typing import Any
 
 from torch import Tensor, fx
 
+from .._torch.tensors import version_of
 from ..grad_mode import grad_mode
 from ..ndarray.storage import DenseStorage, Storage
 from ..ops.nn.inference_layers import lie_alike
@@ -21,7 +22,7 @@ from .prepared import Preparation
 
 __all__ = ["Kept"]
 
-_is_shared, _memory_of, _version_of = map(attrgetter, ("shared", "memory", "_version"))
+_is_shared, _memory_of = map(attrgetter, ("shared", "memory"))
 
 #: What executors keep now, by what was computed and from which tensors; of several shapes the newest.
 _of_all: weakref.WeakValueDictionary[Hashable, _Values] = weakref.WeakValueDictionary()
@@ -32,7 +33,7 @@ class _Values:
 
     def __init__(self, preparation: Preparation, sources: list[Tensor], values: Sequence[Any]) -> None:
         self.preparation, self.values = preparation, values
-        self._sources, self._versions = sources, [*map(_version_of, sources)]
+        self._sources, self._versions = sources, [*map(version_of, sources)]
         _of_all[_key(preparation, sources)] = self
 
     def hold(self, storages: Sequence[Storage]) -> bool:
@@ -41,13 +42,13 @@ class _Values:
         return (
             {*map(type, storages)} == {DenseStorage}
             and all(map(is_, map(_memory_of, storages), self._sources))
-            and [*map(_version_of, self._sources)] == self._versions
+            and [*map(version_of, self._sources)] == self._versions
             and not any(map(_is_shared, storages))
         )
 
     def follow_from(self, sources: list[Tensor]) -> bool:
         """Return whether the values were computed from these tensors as they are now."""
-        return all(map(is_, sources, self._sources)) and [*map(_version_of, sources)] == self._versions
+        return all(map(is_, sources, self._sources)) and [*map(version_of, sources)] == self._versions
 
 
 def _key(preparation: Preparation, sources: Sequence[Tensor]) -> Hashable:

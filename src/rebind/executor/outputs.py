@@ -9,6 +9,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from .._torch.tensors import may_be_view
 from ..device import Device
 from ..graph import Entry, Facts
 from ..ndarray import NDArray
@@ -166,7 +167,7 @@ def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor 
         return StorageTensor(output.stored.copy() if is_input else output.stored)
     if output.is_inference():
         return _ordinary(output, inputs)
-    if output._is_view() or id(output) in map(id, inputs):
+    if may_be_view(output) or id(output) in map(id, inputs):
         return _copied(output)
     if output.requires_grad:
         # `.data`, not `detach()`: it has a version counter of its own. A program may write into an output before

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, fx
 from torch.autograd.graph import saved_tensors_hooks
 
+from .._torch.tensors import storage_key, version_of
 from ..grad_mode import grad_mode
 from ..graph import Node
 from .stepwise import Stepwise
@@ -118,7 +119,7 @@ class _Saving:
         ]
         self._again, self._count = again, 0
         self._inputs = {
-            key: _Input(value, result, value._version)
+            key: _Input(value, result, version_of(value))
             for value, result in pairs
             if (key := _memory(value)) is not None
         }
@@ -133,7 +134,7 @@ class _Saving:
         number, self._count = self._count, self._count + 1
         source = self._inputs.get(_memory(tensor))
         # What was written over is a result of this step, not the input any more.
-        if source is not None and source.tensor._version == source.version:
+        if source is not None and version_of(source.tensor) == source.version:
             if source.result is None or tensor.dtype != source.tensor.dtype:
                 return tensor.detach()
             return _Part(source.result, tensor.size(), tensor.stride(), int(tensor.storage_offset()))
@@ -282,7 +283,7 @@ def _leaf(value: Tensor | None) -> Tensor | None:
 
 def _memory(tensor: Tensor) -> int | None:
     """Return what tells a tensor's memory from that of all others that live; None where it has no single one."""
-    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else None
+    return storage_key(tensor.untyped_storage()) if tensor.layout is torch.strided else None
 
 
 def _not_kept(_: None) -> Tensor:

@@ -19,6 +19,7 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 import torch
 from torch import Tensor
 
+from .._torch.compiler import dynamo_settings
 from ..draws import Source
 from ..flags import flag
 from ..grad_mode import grad_mode
@@ -239,7 +240,7 @@ def compiled(function: Callable[P, R], backend: Compiler = "inductor", **options
         For `torch.compile`.
     """
     fast = compile_whole(function, backend, **options)
-    config = torch._dynamo.config
+    config = dynamo_settings()
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
