@@ -53,8 +53,8 @@ def lookup_backend(compiler: Any) -> Callable[[fx.GraphModule, list[Tensor]], Ca
 
 
 def changed(part: str, **settings: object) -> contextlib.AbstractContextManager[object]:
-    """Return what changes settings of a part of the compiler, ``_inductor`` or ``_functorch``, in a ``with`` block."""
-    return _found()[f"torch.{part}.config.patch"](settings)
+    """Return what changes settings of a part of the compiler, ``inductor`` or ``functorch``, in a ``with`` block."""
+    return _found()[f"torch._{part}.config.patch"](settings)
 
 
 def mark_any_size(tensor: Tensor, axis: int) -> None:

@@ -232,7 +232,7 @@ def _with_backward(compiler: Any) -> Compiler:
         return cast(Compiler, compiler)
 
     def compile_both(graph: fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
-        with changed("_functorch", force_non_lazy_backward_lowering=True):
+        with changed("functorch", force_non_lazy_backward_lowering=True):
             return lookup_backend(compiler)(graph, inputs)
 
     return compile_both
@@ -256,7 +256,7 @@ class _Inductor:
             settings["layout_optimization"] = False
         if self.called_from_cpp and len(graph.graph.nodes) <= _MOST_NODES:
             settings["cpp_wrapper"] = True
-        with changed("_inductor", **settings):
+        with changed("inductor", **settings):
             return lookup_backend("inductor")(graph, inputs)
 
 

@@ -9,12 +9,13 @@ from collections.abc import Hashable, MutableMapping, Sequence
 from typing import Any, Protocol
 
 import torch
-import torch.utils._pytree as pytree
 from torch import Tensor
 
+from .._torch.compiler import is_of_compiler
 from ..draws import Source
 from ..grad_mode import grad_mode
 from ..ndarray.storage import DenseStorage
+from ..nested import map_leaves
 from .backward import Backward
 from .bound import BoundArrays
 from .compiling import CompiledCode, reason_of, with_own_code
@@ -170,13 +171,13 @@ class JointStep:
         written = [tensors[i] for i in self._wanted], states
         kind = self.has_its_settings, tuple(map(_shape_of, tensors))
         # Compiled code has conditions of its own, of which some are seen only when it runs.
-        before = None if kind in self._ran else pytree.tree_map_only(Tensor, torch.clone, written)
+        before = None if kind in self._ran else map_leaves(_copied, written)
         try:
             found = self._run(states, rates, tensors, source)
         except Exception as error:
             if before is not None:
                 _write(written, before)
-            elif not _is_of_compiler(error):
+            elif not is_of_compiler(error):
                 raise
             raise NotCompiledError(reason_of(error)) from error
         self._ran.add(kind)
@@ -238,6 +239,10 @@ class BoundJointStep:
         return results
 
 
+def _copied(leaf: Any) -> Any:
+    return leaf.clone() if isinstance(leaf, Tensor) else leaf
+
+
 def _write(targets: Any, values: Any) -> None:
     """Write tensors into those of a tree of the same form."""
     if isinstance(targets, Tensor):
@@ -245,12 +250,6 @@ def _write(targets: Any, values: Any) -> None:
     elif targets is not None:
         for target, value in zip(targets, values, strict=True):
             _write(target, value)
-
-
-def _is_of_compiler(error: Exception) -> bool:
-    """Return whether an error is one of compiling, or of tracing, so that nothing was computed and written yet."""
-    known = torch._dynamo.exc
-    return isinstance(error, (known.TorchDynamoException, known.FailOnRecompileLimitHit))
 
 
 def _memory(arrays: BoundArrays) -> list[Tensor]:

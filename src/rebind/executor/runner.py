@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from .. import generators
+from .._torch import foreach
 from ..device import Device
 from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
@@ -208,9 +208,7 @@ class Runner:
             return
         if are_dense([state for state, _ in pairs]):  # in one call: a network may have a hundred
             with grad_mode(False):
-                torch._foreach_copy_(
-                    [state.writable_tensor() for state, _ in pairs], [value for _, value in pairs]
-                )
+                foreach.copy_([state.writable_tensor() for state, _ in pairs], [value for _, value in pairs])
             return
         for state, value in pairs:
             state.write(value)
