@@ -12,7 +12,7 @@ from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from rebind.executor.exact import _for_a_compiler
+from rebind._torch.compiler import for_a_compiler
 from rebind.ops import find
 
 #: Dynamo and inductor import, and do, what PyTorch deprecates.
@@ -148,7 +148,7 @@ def test_a_tracer_meets_one_call(name: str) -> None:
         out = case.function()(*recorded)
         return [out, *torch.autograd.grad(out.sum(), recorded)] if case.training else [out]
 
-    with _for_a_compiler(), torch.autograd.set_multithreading_enabled(False):
+    with for_a_compiler(), torch.autograd.set_multithreading_enabled(False):
         graph = make_fx(run, tracing_mode="fake")(*case.inputs())
     assert {str(node.target) for node in graph.graph.nodes if "rebind" in str(node.target)} == case.calls
 
