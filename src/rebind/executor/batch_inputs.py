@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
+from .._torch.tensors import is_lazy, lazy_clone
 from ..mode import mode
 from ..ndarray import NDArray
 from ..ndarray.storage import DenseStorage
@@ -18,8 +18,7 @@ _dense_shape_of = operator.attrgetter("storage.tensor.shape")
 
 #: Inputs of fewer elements are copied.
 _LEAST = 1 << 12
-_CAN_LEND = hasattr(torch, "_lazy_clone") and hasattr(torch._C, "_is_cow_tensor")
-_is_lazy: Callable[[Tensor], bool] = getattr(torch._C, "_is_cow_tensor", bool)
+_CAN_LEND = lazy_clone is not None and is_lazy is not None
 
 
 class BatchInputs:
@@ -83,7 +82,7 @@ class BatchInputs:
                 continue
             if self._lends[i] and _can_be_lent(source, storage.tensor, given, array):
                 try:
-                    storage.tensor = torch._lazy_clone(source)
+                    storage.tensor = lazy_clone(source)
                     continue
                 except RuntimeError:  # the memory is not PyTorch's, as that of an iterator's only batch
                     self._lends[i] = False
@@ -94,8 +93,7 @@ class BatchInputs:
         if not self._is_sure:
             self._is_sure = True
             self._lends = [
-                lends and _is_lazy(array.tensor)
-                for lends, array in zip(self._lends, self.arrays, strict=True)
+                lends and is_lazy(array.tensor) for lends, array in zip(self._lends, self.arrays, strict=True)
             ]
 
 
