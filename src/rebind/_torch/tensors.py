@@ -11,7 +11,10 @@ from torch import Tensor
 
 from .private import optional, private
 
-__all__ = ["base_of", "is_lazy", "is_zero_tensor", "lazy_clone", "may_be_view", "storage_key", "version_of"]
+__all__ = [
+    "base_of", "disabled_torch_function", "is_lazy", "is_zero_tensor", "lazy_clone", "make_wrapper", "may_be_view",
+    "storage_key", "version_of",
+]  # fmt: skip
 
 _numbers = itertools.count()
 
@@ -82,3 +85,21 @@ lazy_clone: Any = optional(
 )
 #: Whether a tensor is such a copy that was not made yet.
 is_lazy: Any = optional("torch._C._is_cow_tensor", "says whether an operator has written to a lazy copy")
+
+
+@private(
+    "torch.Tensor._make_wrapper_subclass",
+    "a tensor that stands for a storage has no memory of its own",
+)
+def make_wrapper(
+    cls: type[Tensor], size: Any, *, dtype: torch.dtype | None = None, device: torch.device | None = None
+) -> Any:
+    """Return a tensor of a subclass that has a shape, a type and a device."""
+    return torch.empty(tuple(size), dtype=dtype, device=device).as_subclass(cls)
+
+
+#: What `__torch_function__` is of a subclass that is told of operators below autograd alone.
+disabled_torch_function: Any = (
+    optional("torch._C._disabled_torch_function_impl", "functions of a wrapper return what its dispatch does")
+    or Tensor.__torch_function__
+)

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-import torch.utils._pytree as pytree
 from torch import Tensor, fx
 
 from ..graph import Node
+from ..nested import map_leaves
 from .stepwise import Stepwise
 
 __all__ = ["Observation", "Observer", "observed_call", "run_observed"]
@@ -122,6 +122,7 @@ def observed_call(
     begin = time.perf_counter()
     result = call()
     seconds = time.perf_counter() - begin
-    outputs = [each for each in pytree.tree_leaves(result) if isinstance(each, Tensor)]
+    outputs: list[Tensor] = []
+    map_leaves(lambda leaf: outputs.append(leaf) if isinstance(leaf, Tensor) else None, result)
     observer.after(Observation(name, operator, inputs, outputs, seconds, training), None)
     return result

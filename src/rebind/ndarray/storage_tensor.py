@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
 
+from .._torch.tensors import disabled_torch_function, make_wrapper
+from ..nested import map_leaves
 from .storage import DenseStorage, Storage
 
 __all__ = ["StorageTensor", "as_storage", "as_tensor"]
@@ -35,8 +35,7 @@ class StorageTensor(Tensor):
 
     def __new__(cls, stored: Storage) -> StorageTensor:
         """Return the tensor of a storage."""
-        make: Callable[..., StorageTensor] = Tensor._make_wrapper_subclass
-        made = make(cls, stored.shape, dtype=stored.dtype, device=stored.device)
+        made: StorageTensor = make_wrapper(cls, stored.shape, dtype=stored.dtype, device=stored.device)
         made.stored = stored
         return made
 
@@ -44,7 +43,7 @@ class StorageTensor(Tensor):
         return f"StorageTensor({self.stored!r})"
 
     # Above autograd it is a tensor like others; PyTorch's type for this name is that of its own method.
-    __torch_function__: Any = torch._C._disabled_torch_function_impl
+    __torch_function__: Any = disabled_torch_function
 
     @classmethod
     def __torch_dispatch__(  # type: ignore[override]  # PyTorch's is annotated as no class method
@@ -60,7 +59,7 @@ class StorageTensor(Tensor):
             total = args[0].stored.copy()
             total.accumulate(args[1].stored)
             return cls(total)
-        return func(*tree_map(_dense, args), **tree_map(_dense, kwargs or {}))
+        return func(*map_leaves(_dense, args), **map_leaves(_dense, kwargs or {}))
 
 
 def _dense(value: object) -> object:
