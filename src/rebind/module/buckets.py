@@ -97,15 +97,7 @@ class Buckets:
 
     @property
     def default(self) -> Module:
-        """The module of the default bucket, the owner of parameters and optimizer.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> buckets = mx.mod.BucketingModule(network, default_bucket_key=8).buckets
-        >>> buckets.default is buckets.modules[8]
-        True
-        """
+        """The module of the default bucket, the owner of parameters and optimizer."""
         return self.modules[self.default_key]
 
     @property
@@ -114,33 +106,11 @@ class Buckets:
         return self.modules[self.current_key]
 
     def bound(self) -> list[Module]:
-        """Return the modules that are bound, and the default one.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
-        >>> module.bind([("data", (2, 8))])
-        >>> module.init_params()
-        >>> module.switch_bucket(5, [("data", (2, 5))])
-        >>> [each.data_shapes[0].shape for each in module.buckets.bound()]
-        [(2, 8), (2, 5)]
-        """
+        """Return the modules that are bound, and the default one."""
         return [module for module in self.modules.values() if module is self.default or module.binded]
 
     def others(self) -> list[Module]:
-        """Return the modules that are bound, without the default one.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
-        >>> module.bind([("data", (2, 8))])
-        >>> module.init_params()
-        >>> module.switch_bucket(5, [("data", (2, 5))])
-        >>> [each.data_shapes[0].shape for each in module.buckets.others()]
-        [(2, 5)]
-        """
+        """Return the modules that are bound, without the default one."""
         return [module for module in self.bound() if module is not self.default]
 
     def _make(self, key: Hashable, network: Symbol | None = None) -> Module:
@@ -163,33 +133,12 @@ class Buckets:
         return Module(network, data_names=made[1], label_names=made[2], **settings)
 
     def use_networks(self, networks: Mapping[Hashable, Symbol]) -> None:
-        """Use these networks, by key, instead of those that the user's function gives.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1, name="total"), ["data"], None
-        >>> buckets = mx.mod.BucketingModule(network, default_bucket_key=8).buckets
-        >>> buckets.use_networks({5: mx.sym.max(mx.sym.var("data"), axis=1, name="largest")})
-        >>> buckets.modules[5].output_names
-        ['largest_output']
-        """
+        """Use these networks, by key, instead of those that the user's function gives."""
         for key, network in networks.items():
             self.modules[key] = self._make(key, network)
 
     def forget(self) -> None:
-        """Drop what is bound for buckets other than the default one; networks from files stay.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
-        >>> module.bind([("data", (2, 8))])
-        >>> module.init_params()
-        >>> module.switch_bucket(5, [("data", (2, 5))])
-        >>> module.buckets.forget()
-        >>> module.buckets.others(), module.buckets.current_key
-        ([], 8)
-        """
+        """Drop what is bound for buckets other than the default one; networks from files stay."""
         for module in self.others():
             module.params_initialized = False  # they are the default bucket's
             module.binded = False
@@ -209,18 +158,7 @@ class Buckets:
     # Which bucket is the current one.
 
     def switch(self, key: Hashable, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
-        """Make a bucket the current one; bind it if it is new.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
-        >>> module.bind([("data", (2, 8))])
-        >>> module.init_params()
-        >>> module.buckets.switch(5, [("data", (2, 5))])
-        >>> module.buckets.current.data_shapes[0].shape
-        (2, 5)
-        """
+        """Make a bucket the current one; bind it if it is new."""
         module = self._module(key)
         if not module.binded:
             self._bind(module, key, data_shapes, label_shapes)
@@ -230,18 +168,7 @@ class Buckets:
         self._make_current(key)
 
     def switch_to(self, batch: AnyBatch) -> None:
-        """Make the bucket of a batch the current one; bind it if it is new.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
-        >>> module.bind([("data", (2, 8))])
-        >>> module.init_params()
-        >>> module.buckets.switch_to(mx.io.DataBatch([mx.nd.ones((2, 5))], bucket_key=5))
-        >>> module.buckets.current_key
-        5
-        """
+        """Make the bucket of a batch the current one; bind it if it is new."""
         key = self.key_of(batch)
         module = self.modules.get(key)
         has_labels = bool(_labels_of_binding(self.default) and getattr(batch, "label", None))
@@ -267,18 +194,7 @@ class Buckets:
         self.switch(key, data, labels)
 
     def get_ready(self, batch: Batch) -> Module:
-        """Return the module, bound, for a later batch; the current bucket stays current.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
-        >>> module.bind([("data", (2, 8))])
-        >>> module.init_params()
-        >>> ready = module.buckets.get_ready(mx.io.DataBatch([mx.nd.ones((2, 5))], bucket_key=5))
-        >>> ready.data_shapes[0].shape, module.buckets.current_key
-        ((2, 5), 8)
-        """
+        """Return the module, bound, for a later batch; the current bucket stays current."""
         key, current = self.key_of(batch), self.current_key
         if not self._is_bound(key):
             self.switch_to(batch)
@@ -286,15 +202,7 @@ class Buckets:
         return self.modules[key]
 
     def key_of(self, batch: AnyBatch) -> Hashable:
-        """Return the key of a batch's bucket: the default key for a batch that has none.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> buckets = mx.mod.BucketingModule(network, default_bucket_key=8).buckets
-        >>> buckets.key_of(mx.io.DataBatch([], bucket_key=5)), buckets.key_of(mx.io.DataBatch([]))
-        (5, 8)
-        """
+        """Return the key of a batch's bucket: the default key for a batch that has none."""
         one: AnyBatch = batch[0] if is_sliced(batch) else batch
         key = getattr(one, "bucket_key", None)
         return self.default_key if key is None else key
@@ -366,19 +274,7 @@ class Buckets:
         return found
 
     def load_state(self, saved: Sequence[BucketState]) -> None:
-        """Bind the buckets that `state` returned, and continue with their states.
-
-        >>> import rebind as mx
-        >>> def network(length):
-        ...     return mx.sym.sum(mx.sym.var("data"), axis=1), ["data"], None
-        >>> module = mx.mod.BucketingModule(network, default_bucket_key=8)
-        >>> module.bind([("data", (2, 8))])
-        >>> module.init_params()
-        >>> of_five = {"key": 5, "data": [("data", (2, 5), "float32", "NCHW")], "labels": None, "states": []}
-        >>> module.buckets.load_state([of_five])
-        >>> sorted(module.buckets.modules)
-        [5, 8]
-        """
+        """Bind the buckets that `state` returned, and continue with their states."""
         for each in saved:
             self.switch(each["key"], cast(Shapes, each["data"]), cast("Shapes | None", each["labels"]))
             group = self.current.executors

@@ -55,13 +55,6 @@ class Trained(NamedTuple):
 
 
 def copy_across(sources: Iterable[NDArray], targets: Iterable[NDArray]) -> None:
-    """Copy each source into its target.
-
-    >>> from rebind import nd
-    >>> target = nd.zeros((2,))
-    >>> copy_across([nd.ones((2,))], [target])
-    >>> target.asnumpy().tolist()
-    [1.0, 1.0]
-    """
+    """Copy each source into its target."""
     for source, target in zip(sources, targets, strict=True):
         source.copyto(target)

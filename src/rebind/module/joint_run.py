@@ -34,15 +34,6 @@ def together(
         The training metric. A run that resumes within an epoch keeps what it has measured.
     position
         Where the run begins.
-
-    Examples
-    --------
-    >>> import rebind as mx
-    >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
-    >>> settings, metric = FitSettings(train_data=data, num_epoch=1), mx.metric.MSE()
-    >>> with together(module, settings, metric, Position(0, 0)) as workers:
-    ...     print(workers)
-    None
     """
     job = job_of(module.stores())
     if job is None:

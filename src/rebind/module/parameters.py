@@ -74,14 +74,7 @@ class Parameters:
 
     @property
     def initialized(self) -> bool:
-        """Whether the parameters have values.
-
-        >>> import rebind as mx
-        >>> parameters = Parameters(["w"], [], [mx.cpu()])
-        >>> parameters.hold({"w": mx.nd.ones((2,))})
-        >>> parameters.initialized
-        True
-        """
+        """Whether the parameters have values."""
         return self._initialized
 
     @initialized.setter
@@ -94,44 +87,21 @@ class Parameters:
 
     @property
     def has_values(self) -> bool:
-        """Whether there are values to copy: in use, or waiting for a bind.
-
-        >>> import rebind as mx
-        >>> parameters = Parameters(["w"], [], [mx.cpu()])
-        >>> parameters.hold({"w": mx.nd.ones((2,))}, initialized=False)
-        >>> parameters.has_values, parameters.initialized
-        (True, False)
-        """
+        """Whether there are values to copy: in use, or waiting for a bind."""
         return self._initialized or self._waiting is not None
 
     @property
     def trained_names(self) -> list[str]:
-        """The parameters that training changes.
-
-        >>> import rebind as mx
-        >>> Parameters(["w", "b"], [], [mx.cpu()], fixed=["b"]).trained_names
-        ['w']
-        """
+        """The parameters that training changes."""
         return [name for name in self.names if name not in self.fixed]
 
     @property
     def frozen_statistics(self) -> set[str]:
-        """The auxiliary states that do not change.
-
-        >>> import rebind as mx
-        >>> Parameters(["gamma"], ["mean", "var"], [mx.cpu()], fixed=["gamma", "mean"]).frozen_statistics
-        {'mean'}
-        """
+        """The auxiliary states that do not change."""
         return {*self.fixed} & {*self.aux_names}
 
     def missing_from(self, owner: Parameters) -> list[str]:
-        """Return the names that another owner lacks.
-
-        >>> import rebind as mx
-        >>> large, small = Parameters(["w", "b"], [], [mx.cpu()]), Parameters(["w"], [], [mx.cpu()])
-        >>> large.missing_from(small), small.missing_from(large)
-        (['b'], [])
-        """
+        """Return the names that another owner lacks."""
         have = {*owner.names, *owner.aux_names}
         return [name for name in (*self.names, *self.aux_names) if name not in have]
 
@@ -162,16 +132,7 @@ class Parameters:
         return {**vars(self), "_waiting": waiting, "_arrays": None, "_trained": [], "_trained_of": None}
 
     def detach(self) -> None:
-        """Drop the devices' arrays; the values wait for the next bind.
-
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
-        >>> module.bind([("data", (1,))])
-        >>> module.set_params({"w": mx.nd.array([3])}, {})
-        >>> module.parameters.detach()
-        >>> module.parameters.copies()[0]["w"].item()
-        3.0
-        """
+        """Drop the devices' arrays; the values wait for the next bind."""
         self._waiting = self._values() if self._initialized else None
         self._arrays = None
         self._trained, self._trained_of = [], None
@@ -186,13 +147,6 @@ class Parameters:
         """Store values, not copies, until the network is bound; if it is bound, copy them in.
 
         Whichever of the two is None stays as it is.
-
-        >>> import rebind as mx
-        >>> parameters = Parameters(["w"], ["mean"], [mx.cpu()])
-        >>> parameters.hold({"w": mx.nd.ones((1,))})
-        >>> parameters.hold(aux_params={"mean": mx.nd.zeros((1,))})
-        >>> [sorted(each) for each in parameters.copies()]
-        [['w'], ['mean']]
         """
         given = {**(arg_params or {}), **(aux_params or {})}
         self._types.update((name, value.storage.dtype) for name, value in given.items())
@@ -213,13 +167,6 @@ class Parameters:
 
         They have the types of the file that they were loaded from, if they were, as in MXNet: a checkpoint of float16
         is saved as one. Types of whole numbers are left, which would drop what was learned.
-
-        >>> import rebind as mx
-        >>> parameters, given = Parameters(["w"], [], [mx.cpu()]), mx.nd.ones((1,))
-        >>> parameters.hold({"w": given})
-        >>> parameters.copies()[0]["w"][:] = 5
-        >>> given.item()
-        1.0
         """
         args, aux = (
             {name: self._in_own_type(name, each) for name, each in arrays.items()}
@@ -269,15 +216,6 @@ class Parameters:
         ------
         ParameterError
             When a value is missing, without `allow_missing`; nothing has changed then.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w_weight", shape=(1,)), label_names=None)
-        >>> module.bind([("data", (1,))])
-        >>> module.parameters.initialize(InitialValues(initializer=mx.init.One()), attributes={})
-        >>> module.get_params()[0]["w_weight"].item()
-        1.0
         """
         # All values are found before the first is set: an error leaves the parameters as they were.
         arrays = self._bound()
@@ -321,15 +259,6 @@ class Parameters:
         ------
         StateError
             When the network is not bound for training.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
-        >>> module = mx.mod.Module(net, label_names=None, fixed_param_names=["fc_bias"])
-        >>> module.bind([("data", (2, 3))])
-        >>> [each.name for each in module.parameters.trained()]
-        ['fc_weight']
         """
         arrays = self._bound()
         gradients = arrays.grad_arrays
@@ -346,27 +275,11 @@ class Parameters:
         return self._trained
 
     def gradient_state(self) -> Sequence[Sequence[NDArray | None]] | None:
-        """Return the gradients of all parameters, to save sums over batches that are not used yet.
-
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
-        >>> module.bind([("data", (1,))])
-        >>> module.parameters.gradient_state()[0][0].item()
-        0.0
-        """
+        """Return the gradients of all parameters, to save sums over batches that are not used yet."""
         return self._bound().grad_arrays
 
     def load_gradient_state(self, saved: Sequence[Sequence[NDArray | None]] | None) -> None:
-        """Continue with gradients that `gradient_state` returned; on another number of devices too.
-
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
-        >>> module.bind([("data", (1,))])
-        >>> two_devices = [[mx.nd.array([1]), mx.nd.array([2])]]
-        >>> module.parameters.load_gradient_state(two_devices)
-        >>> module.parameters.gradient_state()[0][0].item()
-        3.0
-        """
+        """Continue with gradients that `gradient_state` returned; on another number of devices too."""
         for targets, sources in zip(self._bound().grad_arrays or (), saved or (), strict=False):
             own = [source for source in sources if source is not None]
             if own and len(targets) != len(own):  # only their sum matters
@@ -378,15 +291,7 @@ class Parameters:
     # A run that is saved.
 
     def state_dict(self) -> ParametersState:
-        """Return the arrays, not copies: the first device's parameters, all devices' auxiliary states.
-
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(mx.sym.BatchNorm(mx.sym.var("data"), name="bn"), label_names=None)
-        >>> module.bind([("data", (2, 3))])
-        >>> state = module.parameters.state_dict()
-        >>> sorted(state["args"]), sorted(state["aux"])
-        (['bn_beta', 'bn_gamma'], ['bn_moving_mean', 'bn_moving_var'])
-        """
+        """Return the arrays, not copies: the first device's parameters, all devices' auxiliary states."""
         arrays = self._bound()
         return {
             "args": {
@@ -402,15 +307,6 @@ class Parameters:
         """Continue with arrays that `state_dict` returned.
 
         On another number of devices each gets the mean of the auxiliary states, as at the end of an epoch.
-
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(mx.sym.BatchNorm(mx.sym.var("data"), name="bn"), label_names=None)
-        >>> module.bind([("data", (2, 1))])
-        >>> state = module.parameters.state_dict()
-        >>> state["aux"]["bn_moving_mean"] = [mx.nd.array([1]), mx.nd.array([3])]  # of two devices
-        >>> module.parameters.load_state_dict(state)
-        >>> module.get_params()[1]["bn_moving_mean"].item()
-        2.0
         """
         arrays = self._bound()
         args = {name: [value] for name, value in state["args"].items()}

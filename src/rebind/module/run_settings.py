@@ -56,12 +56,7 @@ class Change(NamedTuple):
 
 
 def optimizers_of(module: Steps) -> list[Optimizer]:
-    """Return a module's optimizers, each once; none of a user's own that does not define `optimizers`.
-
-    >>> import rebind as mx
-    >>> optimizers_of(mx.mod.PythonLossModule())
-    []
-    """
+    """Return a module's optimizers, each once; none of a user's own that does not define `optimizers`."""
     try:
         return list({id(optimizer): optimizer for optimizer in module.optimizers()}.values())
     except StateError:
@@ -77,13 +72,7 @@ def settings_of(
     accumulate: int = 1,
     workers: int = 1,
 ) -> Settings:
-    """Return the settings of a call of `fit`, before training changes any of them.
-
-    >>> import rebind as mx
-    >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 2)), batch_size=2)
-    >>> settings_of(mx.mod.PythonLossModule(), data, mx.metric.create("acc"), num_epoch=3)["train_data"]
-    'data (2, 2) float32'
-    """
+    """Return the settings of a call of `fit`, before training changes any of them."""
     found = _optimizer_settings(module) | _data_settings(data)
     found["eval_metric"] = _metric_name(metric)
     found["accumulate"] = accumulate
@@ -126,11 +115,7 @@ def _data_settings(data: DataSource) -> Settings:
 
 
 def changes(saved: Settings, given: Settings, *, use_new: bool) -> list[Change]:
-    """Return the settings that differ, with the value of each that counts.
-
-    >>> changes({"wd": 0.0, "num_epoch": 3}, {"wd": 0.1, "num_epoch": 5}, use_new=False)
-    [Change(name='wd', saved=0.0, given=0.1, used='saved'), Change(name='num_epoch', saved=3, given=5, used='given')]
-    """
+    """Return the settings that differ, with the value of each that counts."""
     differing = [name for name in given if name in saved and saved[name] != given[name]]
     found = []
     for name in differing:
@@ -148,12 +133,7 @@ def changes(saved: Settings, given: Settings, *, use_new: bool) -> list[Change]:
 
 
 def table(found: Sequence[Change]) -> str:
-    """Return changes as a table of setting, saved, given and used.
-
-    >>> print(table([Change("wd", 0.0, 0.1, "saved")]))
-      setting  saved  given  used
-      wd       0.0    0.1    saved
-    """
+    """Return changes as a table of setting, saved, given and used."""
     rows = [("setting", "saved", "given", "used"), *(tuple(map(str, change)) for change in found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -167,16 +147,6 @@ def restore_given(module: Steps, names: Collection[str]) -> None:
 
     A schedule starts over with its own numbers; asked for the number of updates that are done, it gives the learning
     rate that it would have given from the start.
-
-    >>> import rebind as mx
-    >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w_weight", shape=(1,)), label_names=None)
-    >>> module.bind([("data", (1,))])
-    >>> module.init_params()
-    >>> module.init_optimizer(optimizer_params={"learning_rate": 0.5})
-    >>> module.optimizers()[0].lr = 0.1  # as saved
-    >>> restore_given(module, ["learning_rate"])
-    >>> module.optimizers()[0].lr
-    0.5
     """
     optimizers = optimizers_of(module)
     for i, optimizer in enumerate(optimizers):
@@ -194,12 +164,7 @@ def restore_given(module: Steps, names: Collection[str]) -> None:
 
 
 def state_form(module: Steps) -> list[str]:
-    """Return what each optimizer remembers of a weight, as text: a setting such as `momentum` may change it.
-
-    >>> import rebind as mx
-    >>> state_form(mx.mod.PythonLossModule())
-    []
-    """
+    """Return what each optimizer remembers of a weight, as text: a setting such as `momentum` may change it."""
     # Of any weight: what is remembered does not depend on its size.
     weight = NDArray(torch.zeros(1))
     return [_form(optimizer.create_state(0, weight)) for optimizer in optimizers_of(module)]

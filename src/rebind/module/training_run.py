@@ -138,20 +138,7 @@ class TrainingRun:
         self._epoch_start: EpochStart = {"reset": False, "random": random_state()}
 
     def save(self, position: Position, *, stopped: bool = False, waiting: int = 0) -> None:
-        """Write the run as it is, if a checkpoint is due; `waiting` batches' gradients are summed but not used.
-
-        >>> import os, tempfile, rebind as mx
-        >>> from rebind.checkpoint import Checkpoint
-        >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     checkpoint = Checkpoint(f"{folder}/net", every_n_epochs=2)
-        ...     settings = FitSettings(train_data=data, num_epoch=3, checkpoint=checkpoint)
-        ...     run = TrainingRun(settings, module, mx.metric.create("mse"), {})
-        ...     for epoch in 1, 2, 3:  # the last one is always saved
-        ...         run.save(Position(epoch, batch=0))
-        ...     sorted(os.listdir(folder))
-        ['net-0002-000000.run', 'net-0003-000000.run']
-        """
+        """Write the run as it is, if a checkpoint is due; `waiting` batches' gradients are summed but not used."""
         if stopped or self.checkpoint.is_due(position, self.last_epoch):
             self._write(position, stopped, waiting)
 
@@ -169,16 +156,7 @@ class TrainingRun:
             resolve(self.module.logger).info('Saved the run to "%s"', path)
 
     def batches(self) -> Iterable[Batch]:
-        """Return the batches of the epoch that begins, or the rest of the one in which the run resumes.
-
-        >>> import rebind as mx
-        >>> from rebind.checkpoint import Checkpoint
-        >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
-        >>> settings = FitSettings(train_data=data, num_epoch=3, checkpoint=Checkpoint("net"))
-        >>> run = TrainingRun(settings, module, mx.metric.create("mse"), {})
-        >>> run.batches() is data  # it did not resume within an epoch
-        True
-        """
+        """Return the batches of the epoch that begins, or the rest of the one in which the run resumes."""
         rest, self._rest = self._rest, None
         return self.train_data if rest is None else rest
 
@@ -213,20 +191,6 @@ class TrainingRun:
         ------
         StateError
             When the checkpoint is of another network or another set of callbacks.
-
-        Examples
-        --------
-        >>> import tempfile, rebind as mx
-        >>> from rebind.checkpoint import Checkpoint
-        >>> module, data = mx.mod.PythonLossModule(), mx.io.NDArrayIter(mx.nd.ones((4, 1)))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     settings = FitSettings(train_data=data, num_epoch=3, checkpoint=Checkpoint(f"{folder}/net"))
-        ...     for history in {"train": {"mse": [0.5]}}, {}:  # before a kill, and after
-        ...         run = TrainingRun(settings, module, mx.metric.create("mse"), history)
-        ...         found = run.restore()
-        ...         run.save(Position(epoch=1, batch=0))
-        >>> found, history
-        ((Position(epoch=1, batch=0), False), {'train': {'mse': [0.5]}})
         """
         self._shared.agree()
         found = self._shared.newest()
@@ -396,11 +360,7 @@ def _state_of(data: DataSource | None) -> StateTree | None:
 
 
 def random_state() -> RandomState:
-    """Return the state of everything that random numbers come from.
-
-    >>> sorted(random_state())
-    ['numpy', 'python', 'rebind', 'torch']
-    """
+    """Return the state of everything that random numbers come from."""
     return {
         "rebind": generators.state_dict(),
         "numpy": cast(NumpyState, np.random.get_state()),
@@ -410,14 +370,7 @@ def random_state() -> RandomState:
 
 
 def set_random_state(state: RandomState) -> None:
-    """Restore a state that `random_state` returned.
-
-    >>> before = random_state()
-    >>> first = random.random()
-    >>> set_random_state(before)
-    >>> random.random() == first
-    True
-    """
+    """Restore a state that `random_state` returned."""
     generators.load_state_dict(state["rebind"])
     np.random.set_state(state["numpy"])
     random.setstate(state["python"])

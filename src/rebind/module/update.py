@@ -110,17 +110,7 @@ class LocalUpdate(UpdatePolicy):
         return [self._indices[name] + k for k in range(self._num_devices)]
 
     def update(self, trained: Sequence[Trained]) -> None:
-        """Sum the gradients over the devices, and update each device's weights.
-
-        >>> import rebind as mx
-        >>> sgd = mx.optimizer.create("sgd", learning_rate=1, rescale_grad=0.5)
-        >>> policy = LocalUpdate(sgd, ["w"], num_devices=2)
-        >>> weights = [mx.nd.array([10], ctx=mx.cpu(k)) for k in range(2)]
-        >>> gradients = [mx.nd.array([value], ctx=mx.cpu(k)) for k, value in enumerate([2, 4])]
-        >>> policy.update([Trained("w", weights, gradients)])
-        >>> [weight.item() for weight in weights]
-        [7.0, 7.0]
-        """
+        """Sum the gradients over the devices, and update each device's weights."""
         if self.store is not None:
             # The sums come back into the gradients: every device makes the same update of equal weights.
             self._push_pull(self.store, trained, [each.gradients for each in trained])
@@ -174,14 +164,7 @@ class StoreUpdate(UpdatePolicy):
 
     @property
     def function(self) -> UpdateFunction | None:
-        """The store's updater.
-
-        >>> import rebind as mx
-        >>> store = mx.kv.create("local")
-        >>> policy = StoreUpdate(mx.optimizer.create("sgd"), ["w"], store)
-        >>> policy.function is policy.updater is store.updater
-        True
-        """
+        """The store's updater."""
         return self.store.updater
 
     def _states(self) -> Mapping[Hashable, StoredState]:
@@ -204,16 +187,7 @@ class StoreUpdate(UpdatePolicy):
             self.store.pull(name, arrays)
 
     def update(self, trained: Sequence[Trained]) -> None:
-        """Push the gradients, and pull the weights.
-
-        >>> import rebind as mx
-        >>> store, weight = mx.kv.create("local"), mx.nd.array([10])
-        >>> store.init("w", weight)
-        >>> policy = StoreUpdate(mx.optimizer.create("sgd", learning_rate=1), ["w"], store)
-        >>> policy.update([Trained("w", [weight], [mx.nd.array([3])])])
-        >>> weight.item()
-        7.0
-        """
+        """Push the gradients, and pull the weights."""
         self._push_pull(self.store, trained, [each.weights for each in trained])
 
     def save_states(self, path: str) -> None:

@@ -100,16 +100,7 @@ class UpdatePolicy(ABC):
 
     @abstractmethod
     def keys(self, name: str) -> list[Key]:
-        """Return the keys of a parameter's states: one, or one for each device.
-
-        >>> from rebind.module.update import LocalUpdate, StoreUpdate
-        >>> import rebind as mx
-        >>> sgd = mx.optimizer.create("sgd")
-        >>> LocalUpdate(sgd, ["w", "b"], num_devices=2).keys("b")
-        [2, 3]
-        >>> StoreUpdate(sgd, ["w", "b"], mx.kv.create("local")).keys("b")
-        ['b']
-        """
+        """Return the keys of a parameter's states: one, or one for each device."""
 
     @abstractmethod
     def update(self, trained: Sequence[Trained]) -> None:
@@ -117,37 +108,14 @@ class UpdatePolicy(ABC):
 
     @abstractmethod
     def save_states(self, path: str) -> None:
-        """Write the optimizer's states to a file, which appears whole or not at all.
-
-        >>> from rebind.module.update import LocalUpdate
-        >>> import tempfile, rebind as mx
-        >>> first, second = (LocalUpdate(mx.optimizer.create("sgd", momentum=0.9), ["w"]) for _ in range(2))
-        >>> first.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     first.save_states(f"{folder}/net.states")
-        ...     second.load_states(f"{folder}/net.states")
-        >>> list(second.updater.states)
-        [0]
-        """
+        """Write the optimizer's states to a file, which appears whole or not at all."""
 
     @abstractmethod
     def load_states(self, path: str) -> None:
         """Read the optimizer's states from a file."""
 
     def start_from(self, parameters: Parameters) -> None:
-        """Start from new weights: the store gets them, and over processes all workers those of worker 0.
-
-        >>> from rebind.module.update import LocalUpdate
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
-        >>> module.bind([("data", (1,))])
-        >>> module.set_params({"w": mx.nd.array([3])}, {})
-        >>> policy = LocalUpdate(mx.optimizer.create("sgd"), ["w"], mx.kv.create("local"))
-        >>> policy.start_from(module.parameters)
-        >>> policy.store.pull("w", out=(found := mx.nd.zeros((1,))))
-        >>> found.item()
-        3.0
-        """
+        """Start from new weights: the store gets them, and over processes all workers those of worker 0."""
         self._note_devices(parameters)
         # Also a store that only sums must know the keys before gradients are pushed.
         if self.store is None:
@@ -175,13 +143,6 @@ class UpdatePolicy(ABC):
         ----------
         trained
             What `update` will be called with.
-
-        Examples
-        --------
-        >>> from rebind.module.update import LocalUpdate
-        >>> import rebind as mx
-        >>> policy = LocalUpdate(mx.optimizer.create("sgd"), ["w"])
-        >>> policy.start_sending([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])  # there is no store
         """
         store = self.store
         if store is None or not store.capabilities.takes_ready_gradients:
@@ -223,15 +184,7 @@ class UpdatePolicy(ABC):
     # A run that is saved: states and counts by the parameter's name, so that it can continue on other devices.
 
     def state_dict(self) -> StateTree:
-        """Return the optimizer's states, counts and progress.
-
-        >>> from rebind.module.update import LocalUpdate
-        >>> import rebind as mx
-        >>> policy = LocalUpdate(mx.optimizer.create("sgd", momentum=0.5), ["w"])
-        >>> policy.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
-        >>> policy.state_dict()["parameters"]["w"]["counts"]
-        [1]
-        """
+        """Return the optimizer's states, counts and progress."""
         states, counts = dict(self._states()), _counts_of(self.optimizer)
         by_name: dict[str, SavedParameter] = {}
         # The parameter's name, as the index depends on the number of devices.
@@ -259,19 +212,7 @@ class UpdatePolicy(ABC):
         self.updater.states, self.updater.states_synced = states, {}
 
     def load_state_dict(self, state: StateTree) -> None:
-        """Continue from what `state_dict` returned, with an optimizer of the same kind.
-
-        >>> from rebind.module.update import LocalUpdate
-        >>> import rebind as mx
-        >>> one, two = (
-        ...     LocalUpdate(mx.optimizer.create("sgd", momentum=0.5), ["w"], num_devices=count)
-        ...     for count in (1, 2)
-        ... )
-        >>> one.update([Trained("w", [mx.nd.ones((1,))], [mx.nd.ones((1,))])])
-        >>> two.load_state_dict(one.state_dict())
-        >>> list(two.updater.states)
-        [0, 1]
-        """
+        """Continue from what `state_dict` returned, with an optimizer of the same kind."""
         saved = cast(UpdateState, state)
         load_progress(self.optimizer, saved["optimizer"])
         states = dict(cast(Mapping[Key, object], state["other states"]))
