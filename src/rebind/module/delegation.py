@@ -1,4 +1,4 @@
-"""Methods of a module that are those of another one which it holds, made from a table."""
+"""Methods of a module that are those of others which it holds, made from a table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from ..errors import StateError
+from .base_module import BaseModule
 from .module import Module
 
-__all__ = ["delegates", "need_steps"]
+__all__ = ["calls_all", "delegates", "need_steps"]
 
 T = TypeVar("T")
 
@@ -28,7 +29,7 @@ def need_steps(module: Any, who: str, *steps: str) -> None:
 def delegates(to: str, names: str, *, after: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
     """Return a class decorator that adds methods and properties of `Module`, as those of a module that is held.
 
-    They have the signatures and docstrings of `Module`'s.
+    They have the signatures and docstrings of `Module`'s, as far as it has others than `BaseModule`.
 
     Parameters
     ----------
@@ -63,5 +64,36 @@ def _delegated(name: str, target: Callable[[Any], Module], after: tuple[str, ...
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         need_steps(self, f"{name}()", *after)
         return getattr(target(self), name)(*args, **kwargs)
+
+    return call
+
+
+def calls_all(names: str, *, joined: bool, after: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
+    """Return a class decorator that adds methods of `BaseModule`: those of all modules in `_modules`, in turn.
+
+    Parameters
+    ----------
+    names
+        The methods.
+    joined
+        Whether they return lists, which are joined.
+    after
+        The steps that must have been taken before.
+    """
+
+    def decorate(kind: type[T]) -> type[T]:
+        for name in names.split():
+            setattr(kind, name, _called_on_all(name, joined, after))
+        return kind
+
+    return decorate
+
+
+def _called_on_all(name: str, joined: bool, after: tuple[str, ...]) -> Any:
+    @functools.wraps(getattr(BaseModule, name))
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        need_steps(self, f"{name}()", *after)
+        found = [getattr(module, name)(*args, **kwargs) for module in self._modules]
+        return [each for one in found for each in one] if joined else None
 
     return call

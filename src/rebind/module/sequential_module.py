@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from ..absent import old_names
 from ..checks import warn_user
 from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentError, near_names
 from ..executor import GradReqs
 from ..initializer import Uniform
-from ..io import DataDesc
-from ..kvstore import KVStoreBase
+from ..io import DataBatch, DataDesc
 from ..metric import EvalMetric
-from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..overriding import declares_steps
@@ -23,7 +21,7 @@ from ..protocols import ArrayDict, Batch, Logger, StateTree
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .batches import AnyBatch
-from .chain import Chain, Link
+from .delegation import calls_all, delegates, need_steps
 from .descs import Shapes, read_descs
 from .jobs import any_of
 from .loss_scaling import LossScaling
@@ -33,6 +31,14 @@ from .steps import Arrays, HeadGrads, Labels
 __all__ = ["SequentialModule"]
 
 
+class Link(NamedTuple):
+    """A module of the chain, and how it is connected."""
+
+    module: BaseModule
+    takes_labels: bool
+    is_wired: bool
+
+
 class ChainState(TypedDict):
     """What `SequentialModule.run_state` returns."""
 
@@ -40,6 +46,11 @@ class ChainState(TypedDict):
 
 
 @declares_steps()
+@calls_all("stores auxiliary_arrays scaled_gradients parameter_names optimizers", joined=True)
+@calls_all("unify_devices take_no_batch apply_gradients", joined=False)
+@calls_all("clear_gradients install_monitor", joined=False, after=("bind",))
+@delegates("_last", "get_outputs", after=("bind", "init_params"))
+@delegates("_last", "output_descs output_axes")
 class SequentialModule(BaseModule):
     """A chain of modules: each takes the outputs of the one before as its inputs, and passes gradients back to it.
 
@@ -69,7 +80,10 @@ class SequentialModule(BaseModule):
 
     def __init__(self, logger: Logger = logging) -> None:
         super().__init__(logger)
-        self._chain = Chain()
+        self._links: list[Link] = []
+        self._scales_outputs = (
+            True  # whether gradients begin at the last outputs; else they are scaled when they arrive
+        )
         self._bound_labels: list[DataDesc] | None = None
 
     def add(self, module: BaseModule, **kwargs: bool) -> SequentialModule:
@@ -105,7 +119,7 @@ class SequentialModule(BaseModule):
             raise ArgumentError(
                 f"SequentialModule.add: module must be a BaseModule; got {type(module).__name__}"
             )
-        self._chain.links.append(
+        self._links.append(
             Link(
                 module,
                 bool(kwargs.get(self.META_TAKE_LABELS, False)),
@@ -120,51 +134,43 @@ class SequentialModule(BaseModule):
 
     @property
     def _modules(self) -> list[BaseModule]:
-        return self._chain.modules
+        return [link.module for link in self._links]
+
+    @property
+    def _last(self) -> BaseModule:
+        return self._links[-1].module
 
     @property
     def last_module(self) -> BaseModule:
-        return self._chain.last.last_module
+        return self._last.last_module
 
     @property
     def networks(self) -> list[Symbol]:
         return [network for module in self._modules for network in module.networks]
 
-    def parameter_names(self) -> list[str]:
-        return [name for module in self._modules for name in module.parameter_names()]
-
     @property
     def data_names(self) -> list[str]:
-        return self._chain.first.data_names if self._chain.links else []
+        return self._links[0].module.data_names if self._links else []
 
     @property
     def output_names(self) -> list[str]:
-        return self._chain.last.output_names if self._chain.links else []
+        return self._last.output_names if self._links else []
 
     @property
     def data_shapes(self) -> Shapes | None:
-        self._need_bound("data_shapes")
-        return self._chain.first.data_shapes
+        need_steps(self, "data_shapes", "bind")
+        return self._links[0].module.data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
         """Descriptions of the labels; None when no module takes any."""
-        self._need_bound("label_shapes")
+        need_steps(self, "label_shapes", "bind")
         return self._bound_labels
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
-        self._need_bound("output_shapes")
-        return self._chain.last.output_shapes
-
-    def _need_bound(self, who: str) -> None:
-        if not self.binded:
-            raise StateError(f"SequentialModule.{who} needs bind() first")
-
-    def _need_ready(self, who: str) -> None:
-        self._need_bound(who)
-        if not self.params_initialized:
-            raise StateError(f"SequentialModule.{who} needs init_params() first")
+        need_steps(self, "output_shapes", "bind")
+        return self._last.output_shapes
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._modules}>"
@@ -197,7 +203,7 @@ class SequentialModule(BaseModule):
         >>> chain.output_shapes
         [('total_output', (4,))]
         """
-        if not self._chain.links:
+        if not self._links:
             raise StateError("SequentialModule.bind() needs add() first: there are no modules in it")
         if self.binded and not force_rebind:
             _warn("bind: already bound", "Set force_rebind=True to bind again.")
@@ -213,14 +219,79 @@ class SequentialModule(BaseModule):
             inputs_need_grad=inputs_need_grad,
             grad_req=grad_req,
         )
-        self._chain.bind(asked)
-        self._bound_labels = asked.labels if any(link.takes_labels for link in self._chain.links) else None
+        self._share_loss_scaler()
+        for i in range(len(self._links)):
+            given = self._links[i - 1].module.output_descs() if i else asked.data
+            self._bind_link(i, self._wired(i, given), asked)
+        self._bound_labels = asked.labels if any(link.takes_labels for link in self._links) else None
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self.binded = True
 
+    def _bind_link(self, i: int, data: list[DataDesc], binding: Binding) -> None:
+        link = self._links[i]
+        if binding.labels and binding.for_training and not link.takes_labels:
+            self._warn_of_labels(i)
+        names, given = list(link.module.data_names), [desc.name for desc in data]
+        if i and sorted(names) != sorted(given):
+            raise ParameterError(
+                f"SequentialModule.bind: module {i} has the inputs {names}; the outputs before it are {given}. Add it "
+                "with auto_wiring=True to take them by their order."
+            )
+        # Gradients that a module hands to the one before are never added up.
+        grad_req = binding.grad_req
+        if i or not link.module.parameter_names():
+            grad_req = link.module.grad_req_of_parameters(grad_req)
+        link.module.bind(
+            data,
+            binding.labels if link.takes_labels else None,
+            for_training=binding.for_training,
+            # The first module's inputs are the chain's; the others' gradients are for the module before.
+            inputs_need_grad=binding.for_training and (binding.inputs_need_grad or i > 0),
+            force_rebind=True,  # the module before may have new shapes
+            grad_req=grad_req,
+        )
+
+    def _warn_of_labels(self, i: int) -> None:
+        """Warn about the labels of a module that does not take any: they stay zero."""
+        module = self._links[i].module
+        arguments = [] if module.symbol is None else module.symbol.list_arguments()
+        if unread := [name for name in getattr(module, "label_names", None) or () if name in arguments]:
+            warn_user(
+                f"SequentialModule.bind: module {i} has the labels {unread}, which stay zero. Add it with "
+                "take_labels=True."
+            )
+
+    def _wired(self, i: int, given: list[DataDesc]) -> list[DataDesc]:
+        """Return descriptions of a module's inputs, under its own names."""
+        link = self._links[i]
+        if not link.is_wired:
+            return given
+        names = link.module.data_names
+        if len(names) != len(given):
+            raise ParameterError(
+                f"SequentialModule.bind: module {i} has the inputs {list(names)}; got {len(given)} arrays for them, "
+                f"{[desc.name for desc in given]}"
+            )
+        return [
+            DataDesc(name, desc.shape, desc.dtype, desc.layout)
+            for name, desc in zip(names, given, strict=True)
+        ]
+
+    def _share_loss_scaler(self) -> None:
+        """Let all modules use the chain's scaler: a module's gradients contain the scale of those that it was given."""
+        last = len(self._links) - 1
+        for i, module in enumerate(self._modules):
+            if self.loss_scaler is not None and module.networks:
+                module.use_loss_scaler(self.loss_scaler, outputs=i == last and self._scales_outputs)
+            elif self.loss_scaler is None and module.loss_scaler is not None:
+                raise StateError(
+                    f"SequentialModule.bind: module {i} scales its own losses, unknown to the others. "
+                    "Pass the whole chain to amp.init_trainer() instead."
+                )
+
     def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
         self.loss_scaler = scaler
-        self._chain.scaler, self._chain.scales_outputs = scaler, outputs
+        self._scales_outputs = outputs
 
     # Parameters.
 
@@ -237,7 +308,7 @@ class SequentialModule(BaseModule):
         >>> list(chain.get_params()[0])
         ['a_weight', 'b_weight']
         """
-        self._need_ready("get_params()")
+        need_steps(self, "get_params()", "bind", "init_params")
         arg_params: ArrayDict = {}
         aux_params: ArrayDict = {}
         for module in self._modules:
@@ -262,11 +333,11 @@ class SequentialModule(BaseModule):
 
         Modules that had parameters before they were added are left as they are, unless `force_init`.
         """
-        self._need_bound("init_params()")
+        need_steps(self, "init_params()", "bind")
         if self.params_initialized and not force_init:
             _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
-        self._chain.check_names()
+        self._check_names()
         for module in self._modules:
             if module.params_initialized and not force_init:
                 continue
@@ -280,9 +351,17 @@ class SequentialModule(BaseModule):
             )
         self.params_initialized = True
 
-    def unify_devices(self) -> None:
-        for module in self._modules:
-            module.unify_devices()
+    def _check_names(self) -> None:
+        """Check that no two modules have a parameter of the same name, as far as names are known by now."""
+        owners: dict[str, int] = {}
+        for i, module in enumerate(self._modules):
+            for name in module.parameter_names():
+                other = owners.setdefault(name, i)
+                if other != i:
+                    raise ParameterError(
+                        f"SequentialModule.init_params: names of parameters must differ; {name!r} is in module {other} "
+                        f"and in module {i}"
+                    )
 
     # Optimizer.
 
@@ -297,7 +376,7 @@ class SequentialModule(BaseModule):
 
         One `Optimizer` object can serve all modules: it counts the updates of each parameter separately.
         """
-        self._need_ready("init_optimizer()")
+        need_steps(self, "init_optimizer()", "bind", "init_params")
         if self.optimizer_initialized and not force_init:
             _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")
             return
@@ -314,59 +393,26 @@ class SequentialModule(BaseModule):
             )
         self.optimizer_initialized = True
 
-    def clear_gradients(self) -> None:
-        self._need_bound("clear_gradients()")
-        for module in self._modules:
-            module.clear_gradients()
-
-    def optimizers(self) -> list[Optimizer]:
-        """Return the optimizers in use; one that serves several modules comes several times.
-
-        >>> import rebind as mx
-        >>> chain = mx.mod.SequentialModule()
-        >>> for name in "ab":
-        ...     net = mx.sym.var("data") * mx.sym.var(f"{name}_weight", shape=(2,))
-        ...     chain = chain.add(mx.mod.Module(net, label_names=None), auto_wiring=True)
-        >>> chain.bind([("data", (2,))])
-        >>> chain.init_params()
-        >>> chain.init_optimizer(optimizer=(sgd := mx.optimizer.create("sgd", rescale_grad=1 / 2)))
-        >>> chain.optimizers() == [sgd, sgd]
-        True
-        """
-        return [optimizer for module in self._modules for optimizer in module.optimizers()]
-
     def run_state(self) -> StateTree:
-        self._need_ready("run_state()")
+        need_steps(self, "run_state()", "bind", "init_params")
         return {"modules": [module.run_state() for module in self._modules]}
 
     def load_run_state(self, state: StateTree) -> None:
-        self._need_ready("load_run_state()")
+        need_steps(self, "load_run_state()", "bind", "init_params")
         modules = cast(ChainState, state)["modules"]
-        if len(modules) != len(self._chain.links):
+        if len(modules) != len(self._links):
             raise StateError(
-                f"SequentialModule.load_run_state: the run was of {len(modules)} modules; got {len(self._chain.links)}"
+                f"SequentialModule.load_run_state: the run was of {len(modules)} modules; got {len(self._links)}"
             )
         for module, saved in zip(self._modules, modules, strict=True):
             module.load_run_state(saved)
-
-    # Where workers train together.
-
-    def stores(self) -> list[KVStoreBase]:
-        return [store for module in self._modules for store in module.stores()]
-
-    def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
-        return [each for module in self._modules for each in module.auxiliary_arrays()]
-
-    def take_no_batch(self) -> None:
-        for module in self._modules:
-            module.take_no_batch()
 
     # The steps of a batch.
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Get ready for a batch; only the first module sees the batch itself."""
-        if self._chain.links:
-            self._chain.first.prepare(data_batch, sparse_row_id_fn)
+        if self._links:
+            self._links[0].module.prepare(data_batch, sparse_row_id_fn)
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, module by module; it may have another size than the one before.
@@ -382,27 +428,50 @@ class SequentialModule(BaseModule):
         >>> chain.get_outputs()[0].asnumpy().tolist()
         [1.0, 16.0, 81.0]
         """
-        self._need_ready("forward()")
+        need_steps(self, "forward()", "bind", "init_params")
         if not hasattr(data_batch, "data"):
             raise ArgumentError(
                 f"SequentialModule.forward: a batch must have data, a list of arrays; got {type(data_batch).__name__}"
             )
         training = self.for_training if is_train is None else bool(is_train)
-        self._chain.forward(data_batch, training)
+        batch = of_module = data_batch
+        for i, module in enumerate(self._modules):
+            if i:  # the rest of the batch goes along: a user's module may read it
+                of_module = DataBatch(
+                    cast(list[NDArray], self._modules[i - 1].get_outputs()),
+                    getattr(batch, "label", None),
+                    pad=getattr(batch, "pad", None),
+                    index=getattr(batch, "index", None),
+                    bucket_key=getattr(batch, "bucket_key", None),
+                    provide_label=getattr(batch, "provide_label", None),
+                )
+            module.forward(of_module, is_train=training)
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        self._need_ready("backward()")
+        need_steps(self, "backward()", "bind", "init_params")
         if not self.for_training:
             raise StateError("SequentialModule.backward() needs bind(for_training=True)")
-        self._chain.backward(out_grads)
+        for i in reversed(range(len(self._links))):
+            module = self._links[i].module
+            module.backward(out_grads=out_grads)
+            if i:
+                gradients = cast(list[NDArray], module.get_input_grads())
+                # A loss in Python is where gradients begin; a network puts the scale in by itself.
+                begins = module is self._last and not module.networks and self._scales_outputs
+                out_grads = self._scaled(gradients) if begins else gradients
+
+    def _scaled(self, gradients: Sequence[NDArray]) -> Sequence[NDArray]:
+        """Return gradients, multiplied by the scale, that begin in a loss in Python, which does not know of it."""
+        if self.loss_scaler is None:
+            return gradients
+        return [gradient * self.loss_scaler.loss_scale for gradient in gradients]
 
     def update(self) -> None:
         """Update the parameters of all modules by the gradients of the last batch.
 
         With scaled losses all are updated, or none if the gradients of one overflow.
         """
-        if not self.optimizer_initialized:
-            raise StateError("SequentialModule.update() needs init_optimizer() first")
+        need_steps(self, "update()", "init_optimizer")
         if self.loss_scaler is None:
             for module in self._modules:  # apply_gradients() would miss an update() that a user overrides
                 module.update()
@@ -412,45 +481,23 @@ class SequentialModule(BaseModule):
                 self.optimizers(), self.scaled_gradients(), self.apply_gradients, anywhere
             )
 
-    def apply_gradients(self) -> None:
-        for module in self._modules:
-            module.apply_gradients()
-
-    def scaled_gradients(self) -> list[Sequence[NDArray]]:
-        return [each for module in self._modules for each in module.scaled_gradients()]
-
-    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        self._need_ready("get_outputs()")
-        return self._chain.last.get_outputs(merge_multi_context)
-
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
-        self._need_ready("get_input_grads()")
+        need_steps(self, "get_input_grads()", "bind", "init_params")
         if not self.inputs_need_grad:
             raise StateError("SequentialModule.get_input_grads() needs bind(inputs_need_grad=True)")
-        return self._chain.first.get_input_grads(merge_multi_context)
+        return self._links[0].module.get_input_grads(merge_multi_context)
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
         """Add the last batch to a metric: the outputs of each module that takes labels."""
-        self._need_ready("update_metric()")
-        for link in self._chain.links:
+        need_steps(self, "update_metric()", "bind", "init_params")
+        for link in self._links:
             if link.takes_labels:
                 link.module.update_metric(eval_metric, labels, pre_sliced)
 
     def measure_without_padding(self, metric: EvalMetric, batch: Batch, pad: int) -> None:
-        for link in self._chain.links:
+        for link in self._links:
             if link.takes_labels:
                 link.module.measure_without_padding(metric, batch, pad)
-
-    def output_descs(self) -> list[DataDesc]:
-        return self._chain.last.output_descs()
-
-    def output_axes(self) -> list[int]:
-        return self._chain.last.output_axes()
-
-    def install_monitor(self, mon: Monitor) -> None:
-        self._need_bound("install_monitor()")
-        for module in self._modules:
-            module.install_monitor(mon)
 
 
 def _warn(what: str, remedy: str) -> None:
