@@ -343,12 +343,12 @@ def test_forward_backward_of_a_module_takes_it() -> None:
             if explicit:
                 module.forward_backward(batch)
             else:
-                by_autograd(module._group.execs[0])
+                by_autograd(module.executors.execs[0])
                 module.forward(batch, is_train=True)
                 module.backward()
             module.update()
         trained.append([each.asnumpy() for each in module.get_params()[0].values()])
-        assert is_explicit(module._group.execs[0]) or not explicit
+        assert is_explicit(module.executors.execs[0]) or not explicit
     for one, other in zip(*trained, strict=True):
         np.testing.assert_array_equal(one, other)
 

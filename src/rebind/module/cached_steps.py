@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from ..executor import DataParallelExecutorGroup
+from ..protocols import Batch
 from .batches import AnyBatch
 from .bound_network import BoundNetwork
 from .joint_update import CachedStep, JointUpdate
@@ -47,11 +50,14 @@ class CachedSteps:
     def predict(self, data_batch: AnyBatch) -> bool:
         """Compute the outputs of a batch like the last one; return whether that was done."""
         group = self._network.group
-        return (
-            group is not None
-            and self._parameters.initialized
-            and group.passes.run(data_batch, is_train=False)
-        )
+        if (
+            group is None
+            or not self._parameters.initialized
+            or not group.passes.run(data_batch, is_train=False)
+        ):
+            return False
+        self._network.note_labels(cast(Batch, data_batch))  # no list of batches, for there is one device
+        return True
 
     def forward_backward(self, data_batch: AnyBatch) -> bool:
         """Compute outputs and gradients for a batch like the last one; return whether that was done."""

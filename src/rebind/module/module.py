@@ -22,7 +22,7 @@ from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..overriding import declares_steps, overrides
-from ..protocols import ArrayDict, Batch, Logger, StateTree
+from ..protocols import ArrayDict, Logger, StateTree
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .batches import AnyBatch
@@ -629,7 +629,6 @@ class Module(BaseModule):
             check_kind("Module.forward", or_none(FLAG), is_train=is_train)
         training = self.for_training if is_train is None else is_train
         if not training and self._cached_steps.predict(data_batch):
-            self._network.note_labels(cast(Batch, data_batch))  # no list of batches, for there is one device
             return
         need_params(self, "forward")
         # Gradients that are sent one by one come from a backward of their own.

@@ -19,7 +19,7 @@ from ...module.batches import AnyBatch, rewind
 from ...module.descs import Shapes
 from ...module.device_arrays import copy_across
 from ...module.jobs import job_of
-from ...module.settings import FitSettings, OptimizerSettings
+from ...module.settings import FitSettings, OptimizerSettings, RowIds
 from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
 from ...module.update_policy import UpdatePolicy
@@ -30,7 +30,6 @@ from ...overriding import declares_steps, overrides
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
 from .full_gradients import meet_workers, sum_gradients, write_means
-from .snapshot import WithSnapshot
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
@@ -66,7 +65,7 @@ class SVRGLoop(TrainingLoop):
 
 
 @declares_steps()
-class SVRGModule(WithSnapshot):
+class SVRGModule(Module):
     """A `Module` that learns by stochastic variance-reduced gradients (SVRG).
 
     Every `update_freq` epochs it takes a snapshot: a copy w̃ of the weights w, and the mean gradient over all data at
@@ -206,6 +205,25 @@ class SVRGModule(WithSnapshot):
         # Its shapes and its parameters are those of the old binding.
         if for_training:
             self._bind_aux(data_shapes, label_shapes)
+
+    # The module of the snapshot has the inputs, shapes and states of this one.
+
+    def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
+        """Change the shapes of inputs and labels, in both modules; parameters and optimizer stay."""
+        super().reshape(data_shapes, label_shapes)
+        if self._mod_aux.binded:
+            self._mod_aux.reshape(data_shapes, label_shapes)
+
+    def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
+        """Prepare both modules for a batch; rows of sparse parameters are fetched for the trained one only."""
+        super().prepare(data_batch, sparse_row_id_fn)
+        self._mod_aux.prepare(data_batch)
+
+    def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
+        """Set the states of both modules from arrays, or all to one number."""
+        super().set_states(states, value)
+        if self._mod_aux.binded:
+            self._mod_aux.set_states(states, value)
 
     def _bind_aux(self, data_shapes: Shapes, label_shapes: Shapes | None) -> None:
         """Bind the module of the snapshot, and make arrays for the full gradients that have none."""
