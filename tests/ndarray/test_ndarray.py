@@ -158,3 +158,8 @@ def test_namespaces(space) -> None:
     for name in ("contrib", "image", "linalg", "sparse", "random"):
         assert hasattr(space, name)
     assert set(space.random.__all__) >= {"uniform", "normal_like", "multinomial", "shuffle", "randn"}
+
+
+@pytest.mark.parametrize("kind", [mx.nd.NDArray, mx.sym.Symbol], ids=lambda kind: kind.__name__)
+def test_a_class_is_derived_from_two_others_at_most(kind: type) -> None:
+    assert len(kind.__mro__) <= 4  # with object

@@ -4,6 +4,26 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from . import contrib, generated, image, linalg, op, random, sparse
+from .arithmetic import (
+    add,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    lesser,
+    lesser_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
+    multiply,
+    not_equal,
+    power,
+    subtract,
+    true_divide,
+)  # fmt: skip
 from .creation import (
     arange,
     concatenate,
@@ -26,26 +46,6 @@ from .creation import (
     zeros,
 )  # fmt: skip
 from .ndarray import NDArray, array, invoke
-from .pairs import (
-    add,
-    divide,
-    equal,
-    greater,
-    greater_equal,
-    lesser,
-    lesser_equal,
-    logical_and,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    modulo,
-    multiply,
-    not_equal,
-    power,
-    subtract,
-    true_divide,
-)  # fmt: skip
 from .serialization import load, load_frombuffer, save
 
 __all__ = [

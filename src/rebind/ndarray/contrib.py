@@ -1,9 +1,9 @@
 """`nd.contrib`: the operators whose names begin with ``_contrib_``, and functions written by hand."""
 
 from ..ops.frontend import make_namespace
+from .arithmetic import isfinite, isinf, isnan
 from .control_flow import cond, foreach, while_loop
 from .functions import make_function
-from .pairs import isfinite, isinf, isnan
 from .random import rand_zipfian
 from .updates import (
     adamw_update,

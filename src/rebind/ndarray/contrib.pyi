@@ -4,13 +4,13 @@ Written by ``make stubs`` from the table of operators; not to be edited.
 """
 
 
+from .arithmetic import isfinite as isfinite
+from .arithmetic import isinf as isinf
+from .arithmetic import isnan as isnan
 from .control_flow import cond as cond
 from .control_flow import foreach as foreach
 from .control_flow import while_loop as while_loop
 from .drawing import rand_zipfian as rand_zipfian
-from .pairs import isfinite as isfinite
-from .pairs import isinf as isinf
-from .pairs import isnan as isnan
 from .updates import adamw_update as adamw_update
 from .updates import mp_adamw_update as mp_adamw_update
 from .updates import multi_adamw_update as multi_adamw_update

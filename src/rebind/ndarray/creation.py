@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -176,15 +176,8 @@ def arange(
     >>> arange(0, 4, 2, repeat=2).asnumpy()
     array([0., 0., 2., 2.], dtype=float32)
     """
-    given: dict[str, Any] = {"start": start, "stop": stop, "dtype": dtype}
-    # What is left out is not read: most calls are short ones.
-    if step != 1:
-        given["step"] = step
-    if repeat != 1:
-        given["repeat"] = repeat
-    if ctx is not None:
-        given["ctx"] = as_device(ctx, "nd.arange: ctx")
-    return _arange(**given)
+    device = as_device(ctx, "nd.arange: ctx")
+    return _arange(start=start, stop=stop, step=step, repeat=repeat, dtype=dtype, ctx=device)
 
 
 def linspace(
@@ -220,8 +213,7 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: DTypeL
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    given = {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}
-    return _eye(**given, ctx=as_device(ctx, "nd.eye: ctx"))
+    return _eye(N=N, M=M, k=k, dtype=dtype or "float32", ctx=as_device(ctx, "nd.eye: ctx"))
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
