@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..mode import mode
 from ..ops import find
-from ..ops.random_frontend import Front, Reader, zipfian
+from ..ops.random_frontend import Drawn, Front, zipfian
 from .ndarray import NDArray, array, call
 
 __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
-def _draws(kind: str, read: Reader[NDArray], called_as: str) -> Callable[..., NDArray]:
-    """Return what draws with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
-
-    def function(*args: Any, **kwargs: Any) -> NDArray:
-        inputs, parameters, given = read(args, kwargs)
-        # The operator has no shape without axes: files write () for one number in an array of shape (1,).
-        is_single = not inputs and given.get("out") is None and given.get("shape") == ()
-        op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
-        drawn: NDArray = call(op, inputs, _keywords(parameters, called_as, **given), called_as)
-        return drawn.reshape(()) if is_single and mode.numpy_shapes else drawn
-
-    return function
+def _draw(kind: str, drawn: Drawn[NDArray], called_as: str) -> NDArray:
+    """Draw with numbers as parameters (``_random_X``) or with arrays of them (``_sample_X``)."""
+    inputs, parameters, given = drawn
+    # The operator has no shape without axes: files write () for one number in an array of shape (1,).
+    is_single = not inputs and given.get("out") is None and given.get("shape") == ()
+    op = find(f"_sample_{kind}" if inputs else f"_random_{kind}")
+    result: NDArray = call(op, inputs, _keywords(parameters, called_as, **given), called_as)
+    return result.reshape(()) if is_single and mode.numpy_shapes else result
 
 
 def _keywords(
@@ -71,7 +67,7 @@ FRONT = Front(
     extra=(_argument("ctx", Device | None), _argument("out", NDArray | None)),
     extra_like=("out",),
     apply=lambda op, hint, inputs, keywords, called_as: call(op, inputs, keywords, called_as),
-    draws=_draws,
+    draw=_draw,
 )
 
 

@@ -15,7 +15,7 @@ from ..first_use import OnFirstUse
 from .declaration import Operator, find
 from .frontend import signature
 
-__all__ = ["Drawn", "Front", "Reader", "make_random_functions", "zipfian"]
+__all__ = ["Drawn", "Front", "make_random_functions", "zipfian"]
 
 T = TypeVar("T")  # NDArray or Symbol
 REQUIRED = inspect.Parameter.empty
@@ -105,8 +105,6 @@ LIKE = {
 #: What a call that draws was given: the parameters of the distribution where they are arrays, or by name where they are
 #: numbers, and the other arguments: shape, dtype, and what the front takes.
 Drawn: TypeAlias = tuple[tuple[T, ...], dict[str, Any], dict[str, Any]]
-#: Reads the arguments of a call: those by position, and those by name.
-Reader: TypeAlias = Callable[[Sequence[Any], Mapping[str, Any]], Drawn[T]]
 
 
 @dataclass(frozen=True)
@@ -125,8 +123,8 @@ class Front(Generic[T]):
         The keywords of those that draw like an array.
     apply
         Applies an operator: ``(operator, hint for the name, inputs, keywords, name in errors)``.
-    draws
-        Makes the function that draws: ``(kind of distribution, what reads the arguments of a call, name in errors)``.
+    draw
+        Draws: ``(kind of distribution, what a call was given, name in errors)``.
     """
 
     package: str
@@ -136,7 +134,7 @@ class Front(Generic[T]):
     extra: Sequence[inspect.Parameter]
     extra_like: Sequence[str]
     apply: Callable[[Operator, str, Sequence[T], dict[str, Any], str], T]
-    draws: Callable[[str, Reader[T], str], Callable[..., T]]
+    draw: Callable[[str, Drawn[T], str], T]
 
 
 def make_random_functions(front: Front[T]) -> OnFirstUse[Callable[..., T]]:
@@ -187,7 +185,9 @@ def _drawing(row: RandomFunction, front: Front[T], name: str | None = None) -> C
         inputs = _as_inputs(name, parameters, front)
         return inputs, {} if inputs else parameters, given
 
-    function = front.draws(row.kind, read, f"random.{name}")
+    def function(*args: Any, **kwargs: Any) -> T:
+        return front.draw(row.kind, read(args, kwargs), f"random.{name}")
+
     function.__signature__ = interface  # type: ignore[attr-defined]  # functions take attributes, which mypy does not see
     return _named(function, row.kind, row.doc, front)
 

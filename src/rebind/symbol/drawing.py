@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..dtypes import DTypeLike
 from ..ops import find
-from ..ops.random_frontend import Front, Reader, zipfian
+from ..ops.random_frontend import Drawn, Front, zipfian
 from .creation import full
 from .symbol import Symbol, compose
 
 __all__ = ["FRONT", "multinomial", "rand_zipfian"]
 
 
-def _draws(kind: str, read: Reader[Symbol], called_as: str) -> Callable[..., Symbol]:
-    """Return what draws with numbers as parameters (``_random_X``) or with symbols (``_sample_X``)."""
-
-    def function(*args: Any, **kwargs: Any) -> Symbol:
-        inputs, parameters, given = read(args, kwargs)
-        name = f"_sample_{kind}" if inputs else f"_random_{kind}"
-        return compose(find(name), name, inputs, {**parameters, **_given(given)}, called_as)
-
-    return function
-
-
-def _given(keywords: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value for name, value in keywords.items() if value is not None or name not in ("shape", "dtype")
-    }
+def _draw(kind: str, drawn: Drawn[Symbol], called_as: str) -> Symbol:
+    """Draw with numbers as parameters (``_random_X``) or with symbols (``_sample_X``)."""
+    inputs, parameters, given = drawn
+    name = f"_sample_{kind}" if inputs else f"_random_{kind}"
+    given = {key: value for key, value in given.items() if value is not None or key not in ("shape", "dtype")}
+    return compose(find(name), name, inputs, {**parameters, **given}, called_as)
 
 
 FRONT = Front(
@@ -40,7 +31,7 @@ FRONT = Front(
     extra=(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation=Any),),
     extra_like=("name", "attr"),
     apply=compose,
-    draws=_draws,
+    draw=_draw,
 )
 
 
