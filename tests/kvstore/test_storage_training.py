@@ -54,3 +54,15 @@ def test_training_over_workers() -> None:
         assert turned_dense == 0
         for name, value in found.items():
             np.testing.assert_allclose(value, expected[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_training_with_servers(workers: int) -> None:
+    expected, _ = one_worker("local", 1, 0, "default")
+    for found, turned_dense in run_job(worker, workers, "dist_async", "rotated"):
+        assert turned_dense == 0
+        for name, value in found.items():
+            if workers == 1:  # of several each gradient is an update of its own
+                np.testing.assert_allclose(value, expected[name], rtol=1e-4, atol=1e-5, err_msg=name)
+            assert np.isfinite(value).all()
+            assert not np.allclose(value, rotated.first_values()[name].asnumpy(), atol=0.01)

@@ -8,6 +8,8 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, cast
 
+from torch import Tensor
+
 from .. import files
 from ..autograd import pause
 from ..distributed import JSON
@@ -21,6 +23,7 @@ from .base import Key, Keys, UpdateFunction, Values, stores
 from .capabilities import Capabilities
 from .compression import Compression, Residuals
 from .plan import PushPlan
+from .records import is_dense, to_record
 from .same_update import describe_updater, scope_of
 from .served import ServedStore
 from .server_link import Request
@@ -208,11 +211,11 @@ class DistAsyncStore(ServedStore):
         header: dict[str, JSON] = {"do": "push", "keys": list(plan.keys)}
         if isinstance(self._updater, Updater):
             header["rescale"] = self._updater.optimizer.rescale_grad
-        parts = [
-            self._ready[key].tensor.detach().reshape(-1)[begin:end].cpu()
-            for key, (begin, end) in zip(plan.keys, plan.parts, strict=True)
-        ]
-        if self._residuals is not None:
+        parts = [] if plan.is_record else self._ready_parts(plan)
+        if plan.is_record:
+            header["records"] = True
+            copies, scratch = [to_record(self._ready[key]) for key in plan.keys], Scratch()
+        elif self._residuals is not None:
             compression, scratch = self._residuals.compression, Scratch()
             header["compression"] = [compression.type, compression.threshold]
             copies = [
@@ -230,6 +233,13 @@ class DistAsyncStore(ServedStore):
         self._pushes.append((link, answer))
         if len(plan.waiting) > _MOST_WAITING:
             self._servers.answer("KVStore.push", link, plan.waiting[0][1])
+
+    def _ready_parts(self, plan: PushPlan) -> list[Tensor]:
+        """Return the parts of gradients that are in a message."""
+        return [
+            self._ready[key].tensor.detach().reshape(-1)[begin:end].cpu()
+            for key, (begin, end) in zip(plan.keys, plan.parts, strict=True)
+        ]
 
     # Updating.
 
@@ -265,7 +275,7 @@ class DistAsyncStore(ServedStore):
         if self.rank == 0 and keys:
             self._fetch("KVStore.set_optimizer", keys)
             self._servers.ask_all("KVStore.set_optimizer", {"do": "clear"})
-        sizes = {key: self._values[key].size for key in keys}
+        sizes = {key: self._values[key].size for key in keys if is_dense(self._values[key])}
         self._sharding = Sharding.of(sizes, len(self._servers.links), scope, self._servers.smallest)
         self._plans = {}
         if self.rank == 0:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import torch
+from torch import Tensor
 
 from .. import dtypes
 from ..device import cpu
@@ -22,6 +23,7 @@ from ..optimizer.arrays import StoredState
 from ..optimizer.plain import Plain, add_counts, counts_of, from_plain
 from .base import Key, UpdateFunction
 from .compression import Compression
+from .records import from_record, is_dense, to_record
 from .state_forms import Form, build_state, form_of, tensors_of
 from .updating import handed_keys
 from .wire import Message, Scratch
@@ -46,8 +48,9 @@ class _Part:
 
     def look(self) -> None:
         """See now and then whether all elements are finite."""
-        if self.updates % _LOOKED_AT == 1 and self.value.tensor.is_floating_point():
-            self.has_diverged = not bool(torch.isfinite(self.value.tensor.sum(dtype=torch.float32)))
+        values = next(iter(self.value.storage.tensors.values()))
+        if self.updates % _LOOKED_AT == 1 and values.is_floating_point():
+            self.has_diverged = not bool(torch.isfinite(values.sum(dtype=torch.float32)))
 
 
 class Unanswerable(WorkerError):
@@ -150,9 +153,10 @@ class ParameterServer:
     # Values.
 
     def _init(self, rank: int, request: Message, scratch: Scratch) -> Message:
+        of_records = bool(request.header.get("records"))
         for key, array in zip(_keys(request), request.arrays, strict=True):
             with self._updating:  # no update in between
-                self._parts[key] = _Part(NDArray(array.clone(), cpu()))
+                self._parts[key] = _Part(from_record(array) if of_records else NDArray(array.clone(), cpu()))
         return Message({})
 
     def _clear(self, rank: int, request: Message, scratch: Scratch) -> Message:
@@ -163,14 +167,27 @@ class ParameterServer:
     def _pull(self, rank: int, request: Message, scratch: Scratch) -> Message:
         keys = _keys(request)
         parts = [self._part(key) for key in keys]
+        if not all(is_dense(part.value) for part in parts):
+            return self._pull_records(rank, keys, parts)
         copies = scratch.arrays([(dtypes.name(part.value.tensor.dtype), part.value.shape) for part in parts])
         # A copy, as sending it takes longer than others can wait; never half of an update.
         for part, target in zip(parts, copies, strict=True):
             with part.lock:
                 target.copy_(part.value.tensor)
                 part.pulled[rank] = part.updates
+        return self._pulled(keys, parts, copies)
+
+    def _pull_records(self, rank: int, keys: Sequence[Key], parts: Sequence[_Part]) -> Message:
+        records = []
+        for part in parts:
+            with part.lock:
+                records.append(to_record(part.value))
+                part.pulled[rank] = part.updates
+        return self._pulled(keys, parts, records)
+
+    def _pulled(self, keys: Sequence[Key], parts: Sequence[_Part], arrays: Sequence[Tensor]) -> Message:
         diverged: dict[str, JSON] = {"diverged": any(part.has_diverged for part in parts)}
-        return Message(diverged | self._counts(keys), copies)
+        return Message(diverged | self._counts(keys), arrays)
 
     def _push(self, rank: int, request: Message, scratch: Scratch) -> Message:
         keys = _keys(request)
@@ -220,6 +237,8 @@ class ParameterServer:
     def _gradients(self, request: Message, parts: Sequence[_Part]) -> list[NDArray]:
         """Return the gradients of a push, with the shapes of the values."""
         arrays = list(request.arrays)
+        if request.header.get("records"):
+            return [from_record(array) for array in arrays]
         if "compression" in request.header:
             kind, threshold = cast("tuple[Literal['2bit', '1bit'], float]", request.header["compression"])
             compression = Compression(kind, threshold)

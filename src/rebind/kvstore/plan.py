@@ -34,12 +34,15 @@ class PushPlan:
         Where the part of each begins and ends.
     waiting
         The copies that are being sent, each with the answer after which their memory is free.
+    is_record
+        Whether it is of one key, which is not dense: it travels as a record.
     """
 
     server: int
     keys: tuple[Key, ...]
     parts: tuple[tuple[int, int], ...]
     waiting: list[tuple[Scratch, Future[Message]]] = field(default_factory=list)
+    is_record: bool = False
 
     def copies(self, arrays: Sequence[Tensor]) -> tuple[list[Tensor], Scratch]:
         """Return copies of arrays, and the memory that they are in: that of an earlier push that was answered.

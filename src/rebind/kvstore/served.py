@@ -20,6 +20,7 @@ from ..optimizer.plain import add_counts
 from .base import Key, Keys, Values
 from .local import KVStore
 from .plan import PushPlan, plan_requests
+from .records import from_record, is_dense, to_record
 from .server_link import Request, ServerLink
 from .servers import Servers
 from .sharding import Sharding
@@ -76,14 +77,16 @@ class ServedStore(KVStore):
 
     def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
         given = list(pairs)
-        described: JSON = {str(k): f"{arrays[0].shape} {arrays[0].storage.dtype}" for k, arrays in given}
+        described: JSON = {
+            str(k): f"{array.shape} {array.storage.dtype} {array.stype}" for k, (array, *_) in given
+        }
         self._job.agree("KVStore.init", "keys and shapes", described)
         with self._together("KVStore.init"):
             for key, arrays in given:
                 self._key_type = type(key)
                 old = self._values.get(key)
                 self._values[key] = arrays[0].copyto(cpu())
-                if old is None or old.shape != arrays[0].shape:
+                if is_dense(arrays[0]) and (old is None or old.shape != arrays[0].shape or not is_dense(old)):
                     self._sharding.add(key, arrays[0].size)
                 self._plans = {}  # they refer to the arrays
             if self.rank == 0:  # whose values count
@@ -92,11 +95,13 @@ class ServedStore(KVStore):
     def _send_values(self, keys: Sequence[Key]) -> None:
         """Give the servers the values of keys."""
         for plan in self._plan(tuple(keys)):
-            arrays = [
-                _shaped(part, self._values[key])
-                for key, part in zip(plan.keys, self._parts(plan), strict=True)
-            ]
-            self._servers.ask("KVStore.init", plan.server, {"do": "init", "keys": list(plan.keys)}, arrays)
+            header: dict[str, JSON] = {"do": "init", "keys": list(plan.keys), "records": plan.is_record}
+            values = [self._values[key] for key in plan.keys]
+            if plan.is_record:
+                arrays = [to_record(value) for value in values]
+            else:
+                arrays = [_shaped(*pair) for pair in zip(self._parts(plan), values, strict=True)]
+            self._servers.ask("KVStore.init", plan.server, header, arrays)
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
@@ -125,14 +130,17 @@ class ServedStore(KVStore):
         asked = []
         for plan in self._plan(tuple(dict.fromkeys(keys))):
             message = Message({"do": "pull", "keys": list(plan.keys)})
-            request = Request(message, frozenset(plan.keys), priority, self._parts(plan))
-            asked.append((plan.server, self._servers.links[plan.server].submit(request)))
+            targets = [] if plan.is_record else self._parts(plan)
+            request = Request(message, frozenset(plan.keys), priority, targets)
+            asked.append((plan, self._servers.links[plan.server].submit(request)))
         what = f"{who} of {_listed(keys)}"
         with self._job.guard(what):
-            for server, answer in asked:
-                header = self._servers.answer(what, self._servers.links[server], answer).header
-                self._note_counts(header)
-                self._warn(bool(header["diverged"]))
+            for plan, answer in asked:
+                found = self._servers.answer(what, self._servers.links[plan.server], answer)
+                if plan.is_record:
+                    self._values[plan.keys[0]].exchange(from_record(found.arrays[0]).storage)
+                self._note_counts(found.header)
+                self._warn(bool(found.header["diverged"]))
         self._hear(what)
 
     # What the servers answer to pushes.
@@ -170,9 +178,20 @@ class ServedStore(KVStore):
     def _plan(self, keys: tuple[Key, ...]) -> list[PushPlan]:
         """Return in which messages some keys go to the servers; made once for each combination."""
         if keys not in self._plans:
-            sizes = {key: self._values[key].tensor.element_size() for key in keys}
+            values = {key: self._values[key] for key in keys}
+            sizes = {key: value.storage.dtype.itemsize for key, value in values.items() if is_dense(value)}
             self._plans[keys] = plan_requests(self._sharding, sizes)
+            # Others are not cut: each is at one server.
+            self._plans[keys] += [
+                PushPlan(self._home(key), (key,), ((0, values[key].size),), is_record=True)
+                for key in keys
+                if key not in sizes
+            ]
         return self._plans[keys]
+
+    def _home(self, key: Key) -> int:
+        """Return the server of a key that is not cut; the same on all workers, which have the keys in one order."""
+        return list(self._values).index(key) % len(self._servers.links)
 
     def _parts(self, plan: PushPlan) -> list[Tensor]:
         """Return the parts of this worker's values that are in a message, as views."""

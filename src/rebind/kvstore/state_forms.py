@@ -15,6 +15,7 @@ from ..distributed import JSON
 from ..errors import StateError
 from ..ndarray import NDArray
 from ..optimizer.arrays import StoredState
+from .records import from_record, is_dense, to_record
 
 __all__ = ["Form", "build_state", "form_of", "join_states", "part_of", "tensors_of"]
 
@@ -29,7 +30,8 @@ def form_of(state: StoredState) -> Form:
     {'tuple': [{'array': ['float32', [2]]}, None, 0.5]}
     """
     if isinstance(state, NDArray):
-        return {"array": [dtypes.name(state.tensor.dtype), list(state.shape)]}
+        described: JSON = [dtypes.name(state.storage.dtype), list(state.shape)]
+        return {"array": described} if is_dense(state) else {"record": described}
     if isinstance(state, (tuple, list)):
         return {"tuple" if isinstance(state, tuple) else "list": [form_of(each) for each in state]}
     return state.item() if isinstance(state, np.generic) else state
@@ -42,7 +44,7 @@ def tensors_of(state: StoredState) -> list[Tensor]:
     [tensor([1., 1.])]
     """
     if isinstance(state, NDArray):
-        return [state.tensor]
+        return [state.tensor if is_dense(state) else to_record(state)]
     if isinstance(state, (tuple, list)):
         return [tensor for each in state for tensor in tensors_of(each)]
     return []
@@ -58,6 +60,8 @@ def build_state(form: Form, arrays: Iterator[Tensor]) -> StoredState:
     match form:
         case {"array": _}:
             return NDArray(next(arrays))
+        case {"record": _}:  # of another storage type
+            return from_record(next(arrays))
         case {"tuple": members}:
             return tuple(build_state(each, arrays) for each in cast("list[Form]", members))
         case {"list": members}:
