@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NoReturn
 
 import numpy as np
 import torch
@@ -16,24 +17,19 @@ from ..ndarray.creation import from_torch
 from ..params import AtLeast
 from .batch import DataDesc
 from .chunked_rows import ChunkedRows, FilesInStep, writable
-from .decimals import PADDING, NotANumber, find_pieces, padded, parse_decimals
-from .json_numbers import read_table
+from .number_text import NotANumber, parse_numbers
 from .read_ahead import ReadAheadIter
+from .regular_text import read_table
 from .rounding import RoundedBatches
 from .settings import settings
-from .short_numbers import read_short_numbers
 from .text_chunks import TextChunk, TextChunks
 
 __all__ = ["CSVIter"]
 
 _WIDEST_NUMBER = 512  # bytes that a line may have for each of its numbers
 
-# What a byte is to a table. Quotes are no part of numbers: they are met as such, with their line and column.
-_OTHER, _BLANK, _COMMA, _NEWLINE = range(4)
-_KINDS = np.zeros(256, np.uint8)
-_KINDS[[ord(" "), ord("\t"), ord("\r")]] = _BLANK
-_KINDS[ord(",")] = _COMMA
-_KINDS[ord("\n")] = _NEWLINE
+_BLANKS = b" \t\r"
+_PIECE = re.compile(rb"[^ \t\r]+")
 
 
 class CSVIter(ReadAheadIter):
@@ -154,10 +150,8 @@ def parse_table(chunk: TextChunk, width: int, dtype: type[np.number] = np.float3
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    for read in (read_short_numbers, read_table):  # the quickest first
-        if (numbers := read(chunk.text, width, dtype)) is not None:
-            return numbers
-    return parse_any_table(chunk, width, dtype)
+    numbers = read_table(chunk.text, width, dtype)
+    return parse_any_table(chunk, width, dtype) if numbers is None else numbers
 
 
 def parse_any_table(chunk: TextChunk, width: int, dtype: type[np.number] = np.float32) -> np.ndarray:
@@ -167,62 +161,52 @@ def parse_any_table(chunk: TextChunk, width: int, dtype: type[np.number] = np.fl
     array([[1. , 0.2],
            [3. , 4. ]], dtype=float32)
     """
-    buffer = padded(chunk.text)
-    kinds = _KINDS.take(buffer)
-    starts, stops = find_pieces(kinds == _OTHER)
-    separators = np.flatnonzero(kinds >= _COMMA)
-    at_end = kinds[separators] == _NEWLINE
-    regular = separators.size == starts.size and bool(
-        (stops <= separators).all() and (starts[1:] > separators[:-1]).all()
-    )
-    if not regular:
-        separators, at_end = _without_empty(chunk, starts, separators, at_end)
-    rows = at_end.reshape(-1, width) if at_end.size % width == 0 else at_end[:0]
-    if at_end.size and not (rows.size and rows[:, -1].all() and not rows[:, :-1].any()):
-        _refuse_width(chunk, width, separators, at_end)
+    rows = [_fields(line) for line in chunk.text.split(b"\n")]
+    rows = [row for row in rows if row]  # without blank lines
     try:
-        numbers = parse_decimals(buffer, starts, stops, dtype)
-    except NotANumber as error:
-        start, stop = (int(bounds[error.index]) - PADDING for bounds in (starts, stops))
-        _refuse(chunk, start, stop, dtype)
-    return numbers.reshape(-1, width)
+        if any(len(row) != width for row in rows):
+            raise ValueError("another width")
+        return parse_numbers([field for row in rows for field in row], dtype).reshape(-1, width)
+    except ValueError:
+        _refuse(chunk, width, dtype)
 
 
-def _without_empty(
-    chunk: TextChunk, starts: np.ndarray, separators: np.ndarray, at_end: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Leave out the separators of empty fields: blank lines, and what follows a comma at the end of a line."""
-    pieces = np.diff(np.searchsorted(starts, separators), prepend=0)
-    several = np.flatnonzero(pieces > 1)
-    if several.size:
-        second = starts[np.cumsum(pieces)[several[0]] - pieces[several[0]] + 1]
-        chunk.fail(int(second) - PADDING, "must be a comma or the end of the line; got another number")
-    empty = pieces == 0
-    lost = np.flatnonzero(empty & ~at_end)
-    if lost.size:
-        chunk.fail(int(separators[lost[0]]) - PADDING, "must be a number; got an empty field")
-    kept = np.flatnonzero(~empty)
-    at_end = at_end.copy()
-    ended = np.searchsorted(kept, np.flatnonzero(empty)) - 1  # the field before an empty one ends its line
-    at_end[kept[ended[ended >= 0]]] = True
-    return separators[kept], at_end[kept]
+def _fields(line: bytes) -> list[bytes]:
+    """Return the texts between the commas of a line; a comma at its end has none behind it."""
+    fields = line.split(b",")
+    if not fields[-1].strip(_BLANKS):
+        fields.pop()
+    return fields
 
 
-def _refuse_width(chunk: TextChunk, width: int, separators: np.ndarray, at_end: np.ndarray) -> None:
-    ends = np.flatnonzero(at_end)
-    widths = np.diff(ends, prepend=-1)
-    wrong = int(np.flatnonzero(widths != width)[0])
-    chunk.fail_line(
-        int(separators[ends[wrong]]) - PADDING - 1,
-        f"must have {width} numbers, for the shape given; got {widths[wrong]}",
-    )
+def _refuse(chunk: TextChunk, width: int, dtype: type[np.number]) -> NoReturn:
+    """Raise the error for the first mistake in a chunk."""
+    start = 0
+    for line in chunk.text.split(b"\n"):
+        fields, at = _fields(line), start
+        for field in fields:
+            _check_field(chunk, at, at + len(field), dtype)
+            at += len(field) + 1
+        if len(fields) not in (0, width):
+            chunk.fail_line(start, f"must have {width} numbers, for the shape given; got {len(fields)}")
+        start += len(line) + 1
+    raise AssertionError("a chunk without a mistake")
 
 
-def _refuse(chunk: TextChunk, start: int, stop: int, dtype: type[np.number]) -> None:
-    text = chunk.text[start : min(stop, start + 40)].decode("utf-8", "replace")
-    wanted = f"a number of {np.dtype(dtype).name}" if issubclass(dtype, np.integer) else "a number"
-    hint = " Remove the line of names." if chunk.offset == 0 and b"\n" not in chunk.text[:start] else ""
-    chunk.fail(start, f"must be {wanted}; got {text!r}.{hint}" if hint else f"must be {wanted}; got {text!r}")
+def _check_field(chunk: TextChunk, start: int, stop: int, dtype: type[np.number]) -> None:
+    """Raise an error unless a field is one number of the type."""
+    pieces = list(_PIECE.finditer(chunk.text, start, stop))
+    if not pieces:
+        chunk.fail(stop, "must be a number; got an empty field")
+    if len(pieces) > 1:
+        chunk.fail(pieces[1].start(), "must be a comma or the end of the line; got another number")
+    try:
+        parse_numbers([pieces[0][0]], dtype)
+    except NotANumber:
+        wanted = f"a number of {np.dtype(dtype).name}" if issubclass(dtype, np.integer) else "a number"
+        hint = " Remove the line of names." if chunk.offset == 0 and b"\n" not in chunk.text[:start] else ""
+        text = pieces[0][0][:40].decode("utf-8", "replace")
+        chunk.fail(pieces[0].start(), f"must be {wanted}; got {text!r}" + (hint and f".{hint}"))
 
 
 class _Tables(FilesInStep[np.ndarray]):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NoReturn
 
 import numpy as np
 import torch
@@ -17,10 +16,10 @@ from ..ndarray.creation import from_torch
 from ..params import AtLeast
 from .batch import DataDesc
 from .chunked_rows import ChunkedRows, FilesInStep, writable
-from .decimals import PADDING, NotANumber, find_pieces, padded, parse_decimals, parse_digits
-from .json_numbers import read_lines
+from .number_text import NotANumber, parse_numbers
 from .partition import chosen_part
 from .read_ahead import ReadAheadIter
+from .regular_text import read_lines
 from .rounding import RoundedBatches
 from .settings import settings
 from .sparse_rows import SparseRows
@@ -30,14 +29,12 @@ __all__ = ["LibSVMIter"]
 
 _WIDEST_ENTRY = 64  # bytes that a line may have for each of its columns
 
-_OTHER, _BLANK, _COLON, _NEWLINE = range(4)
-_KINDS = np.zeros(256, np.uint8)
-_KINDS[[ord(" "), ord("\t"), ord("\r")]] = _BLANK
-_KINDS[ord(":")] = _COLON
-_KINDS[ord("\n")] = _NEWLINE
+_MOST_DIGITS = 18  # of a column: a number of 64 bits
+_TOKEN = re.compile(rb"[^ \t\r\n]+")
 
 #: What a line may have beside label and columns: the number of a query, and a comment.
 _ASIDE = re.compile(rb"\bqid:\d+|#[^\n]*")
+_ASIDE_WITH_BLANKS = re.compile(rb"[ \t]*(\bqid:\d+[ \t]*)|[ \t]*#[^\n]*")
 
 #: What is parsed from a file: its rows, and the labels that its lines begin with.
 Parsed = SparseRows | np.ndarray
@@ -181,7 +178,10 @@ def parse_lines(chunk: TextChunk, width: int) -> tuple[SparseRows, np.ndarray]:
     (array([[5., 0., 6.],
            [0., 1., 0.]], dtype=float32), array([ 1., -1.], dtype=float32))
     """
-    return read_lines(chunk.text, width) or parse_any_lines(chunk, width)
+    text = chunk.text
+    if b"#" in text or b"qid:" in text:
+        text = _ASIDE_WITH_BLANKS.sub(lambda match: b" " if match[1] else b"", text)
+    return read_lines(text, width) or parse_any_lines(chunk, width)
 
 
 def parse_any_lines(chunk: TextChunk, width: int) -> tuple[SparseRows, np.ndarray]:
@@ -191,66 +191,74 @@ def parse_any_lines(chunk: TextChunk, width: int) -> tuple[SparseRows, np.ndarra
     >>> rows.dense(), labels
     (array([[0. , 0. , 0.5]], dtype=float32), array([1.], dtype=float32))
     """
-    text = chunk.text
-    if b"#" in text or b"qid:" in text:
-        text = _ASIDE.sub(lambda found: b" " * len(found[0]), text)  # as long, so that places stay right
-    buffer = padded(text)
-    kinds = _KINDS.take(buffer)
-    starts, stops = find_pieces(kinds == _OTHER)
-    line_starts = np.append(PADDING, np.flatnonzero(kinds == _NEWLINE)[:-1] + 1)
-    first_pieces = np.unique(np.searchsorted(starts, line_starts))  # those of blank lines are of the next one
-    first = np.zeros(len(starts) + 1, bool)  # one more, which a blank line at the end begins with
-    first[first_pieces] = True
-    after_first = np.append(False, first)[: len(starts)]
-    first = first[:-1]
-    behind_colon = kinds.take(starts - 1) == _COLON
-    _check_colons(chunk, kinds, stops, behind_colon)
-    is_value = behind_colon & ~after_first  # what is behind the colon of a label is its weight
-    is_index = ~(first | behind_colon)
-    with _placed(chunk, starts[is_index], stops[is_index], "a column, a whole number"):
-        indices = parse_digits(buffer, starts[is_index], stops[is_index])
-    _check_columns(chunk, indices, starts[is_index], width)
-    values = np.ones(len(indices), np.float32)
-    with _placed(chunk, starts[is_value], stops[is_value], "a number"):
-        given = parse_decimals(buffer, starts[is_value], stops[is_value])
-        values[kinds.take(stops[is_index]) == _COLON] = given
-    with _placed(chunk, starts[first], stops[first], "a number, the label"):
-        labels = parse_decimals(buffer, starts[first], stops[first])
-    before = np.append(0, np.cumsum(is_index))  # columns before each piece, and before the end
-    indptr = before[np.append(np.flatnonzero(first), len(starts))]
-    return SparseRows(indptr, indices, values, width), labels
-
-
-def _check_colons(chunk: TextChunk, kinds: np.ndarray, stops: np.ndarray, behind: np.ndarray) -> None:
-    """Raise an error unless each colon has a piece on both sides, and each piece has one on one side at most."""
-    colons = np.flatnonzero(kinds == _COLON)
-    alone = colons[(kinds.take(colons - 1) != _OTHER) | (kinds.take(colons + 1) != _OTHER)]
-    if alone.size:
-        chunk.fail(int(alone[0]) - PADDING, "must have a column before it and a value behind it; got ':'")
-    chained = stops[behind & (kinds.take(stops) == _COLON)]
-    if chained.size:
-        chunk.fail(int(chained[0]) - PADDING, "must be a blank, or the end of the line; got ':'")
-
-
-@contextlib.contextmanager
-def _placed(chunk: TextChunk, starts: np.ndarray, stops: np.ndarray, what: str) -> Iterator[None]:
-    """Turn the error for one of the pieces into one that says where in the file it is."""
+    text = _ASIDE.sub(lambda match: b" " * len(match[0]), chunk.text)  # as long, so that columns stay right
+    lines = [tokens for line in text.split(b"\n") if (tokens := _TOKEN.findall(line))]
+    labels = [tokens[0].partition(b":") for tokens in lines]
+    entries = [token.partition(b":") for tokens in lines for token in tokens[1:]]
     try:
-        yield
-    except NotANumber as error:
-        start, stop = (int(bounds[error.index]) - PADDING for bounds in (starts, stops))
-        text = chunk.text[start : min(stop, start + 40)].decode("utf-8", "replace")
-        chunk.fail(start, f"must be {what}; got {text!r}")
+        for name, colon, value in (*labels, *entries):
+            if not name or b":" in value or (colon and not value):
+                raise ValueError("a colon")
+        indices = _columns([name for name, _, _ in entries], width)
+        values = parse_numbers([value if colon else b"1" for _, colon, value in entries])
+        numbers = parse_numbers([name for name, _, _ in labels])  # what is behind the colon is a weight
+    except ValueError:
+        _refuse(chunk, text, width)
+    indptr = np.cumsum([0, *(len(tokens) - 1 for tokens in lines)])
+    return SparseRows(indptr, indices, values, width), numbers
 
 
-def _check_columns(chunk: TextChunk, indices: np.ndarray, starts: np.ndarray, width: int) -> None:
-    outside = np.flatnonzero(indices >= width)
-    if outside.size:
-        hint = " Columns count from 0." if indices[outside[0]] == width else ""
-        chunk.fail(
-            int(starts[outside[0]]) - PADDING,
-            f"must be a column in 0..{width - 1}, for the shape given; got {indices[outside[0]]}.{hint}",
-        )
+def _columns(names: Sequence[bytes], width: int) -> np.ndarray:
+    if not all(name.isdigit() and len(name) <= _MOST_DIGITS for name in names):
+        raise ValueError("a column that is no whole number")
+    columns = np.array(list(map(int, names)), np.int64)
+    if (columns >= width).any():
+        raise ValueError("a column outside")
+    return columns
+
+
+def _refuse(chunk: TextChunk, text: bytes, width: int) -> NoReturn:
+    """Raise the error for the first mistake in a chunk, whose text is that without comments."""
+    is_first = True
+    for match in re.finditer(rb"\n|" + _TOKEN.pattern, text):
+        token, start = match[0], match.start()
+        if token != b"\n":
+            _check_colons(chunk, token, start)
+            name, colon, value = token.partition(b":")
+            if is_first:
+                _check_number(chunk, name, start, "a number, the label")
+            else:
+                _check_column(chunk, name, start, width)
+                if colon:
+                    _check_number(chunk, value, start + len(name) + 1, "a number")
+        is_first = token == b"\n"
+    raise AssertionError("a chunk without a mistake")
+
+
+def _check_colons(chunk: TextChunk, token: bytes, start: int) -> None:
+    """Raise an error unless a token has one colon at most, with a piece on both sides."""
+    name, colon, value = token.partition(b":")
+    if colon and not (name and value.strip(b":")):
+        chunk.fail(start + len(name), "must have a column before it and a value behind it; got ':'")
+    if b":" in value:
+        second = start + len(name) + 1 + value.index(b":")
+        chunk.fail(second, "must be a blank, or the end of the line; got ':'")
+
+
+def _check_number(chunk: TextChunk, piece: bytes, start: int, what: str) -> None:
+    try:
+        parse_numbers([piece])
+    except NotANumber:
+        chunk.fail(start, f"must be {what}; got {piece[:40].decode('utf-8', 'replace')!r}")
+
+
+def _check_column(chunk: TextChunk, name: bytes, start: int, width: int) -> None:
+    if not name.isdigit() or len(name) > _MOST_DIGITS:
+        text = name[:40].decode("utf-8", "replace")
+        chunk.fail(start, f"must be a column, a whole number; got {text!r}")
+    if int(name) >= width:
+        hint = " Columns count from 0." if int(name) == width else ""
+        chunk.fail(start, f"must be a column in 0..{width - 1}, for the shape given; got {int(name)}.{hint}")
 
 
 class _Lines(FilesInStep[Parsed]):

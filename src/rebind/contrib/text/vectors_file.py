@@ -10,7 +10,7 @@ import numpy as np
 
 from ...checks import warn_user
 from ...errors import FormatError, MissingFileError, ParameterError
-from ...io.decimals import NotANumber, find_pieces, padded, parse_decimals
+from ...io.number_text import NotANumber, parse_numbers
 
 __all__ = ["read_vectors"]
 
@@ -85,14 +85,9 @@ def _fields(path: str, block: list[tuple[int, str]], elem_delim: str) -> Iterato
 
 def _parse(path: str, numbers: list[str], places: list[int], elem_delim: str, width: int) -> np.ndarray:
     # Numbers are ASCII; what is not becomes a question mark, which is none.
-    text = "\n".join(numbers).replace(elem_delim, "\n").encode("ascii", "replace")
-    buffer = padded(b"\n" + text + b"\n")
-    starts, stops = find_pieces(buffer > ord(" "))
+    pieces = [piece.encode("ascii", "replace") for text in numbers for piece in text.split(elem_delim)]
     try:
-        if len(starts) == len(numbers) * width:
-            return parse_decimals(buffer, starts, stops).reshape(-1, width)
-        fields = (len(rest.replace(elem_delim, " ").split()) for rest in numbers)
-        wrong = next((i for i, count in enumerate(fields) if count != width), 0)
+        return parse_numbers(pieces).reshape(-1, width)
     except NotANumber as error:
         wrong = error.index // width
     raise FormatError(

@@ -1,6 +1,8 @@
-"""What simdjson reads is equal, to the last bit, to what the parsers of any text make of it."""
+"""What libraries read is equal, to the last bit, to what the plain readers make of it."""
 
 import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -8,17 +10,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebind.errors import FormatError
-from rebind.io import json_numbers
+from rebind.io import regular_text
 from rebind.io.csv_iter import parse_any_table, parse_table
-from rebind.io.json_numbers import read_lines, read_table
 from rebind.io.libsvm_iter import parse_any_lines, parse_lines
+from rebind.io.regular_text import read_lines, read_table
 from rebind.io.sparse_rows import SparseRows
 from rebind.io.text_chunks import TextChunk
 
 from .number_texts import JSON_NUMBERS, NO_JSON
 
-DTYPES = st.sampled_from([np.float32, np.float64, np.int64, np.int32, np.int16, np.int8, np.uint8])
+ALL = [np.float32, np.float64, np.int64, np.int32, np.int16, np.int8, np.uint8]
+DTYPES = st.sampled_from(ALL)
 BLANKS = st.sampled_from([""] * 12 + [" ", "\t", "\r", "  "])
+
+
+LIBRARIES = pytest.mark.parametrize("library", ["simdjson", "numpy"])
+
+
+@contextmanager
+def reading_by(library: str) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        if library == "numpy":
+            patch.setattr(regular_text, "_has_simdjson", lambda: False)
+        yield
 
 
 def in_parts(found: tuple[SparseRows, np.ndarray]) -> list[np.ndarray]:
@@ -52,11 +66,13 @@ def tables(draw):
 
 
 @pytest.mark.fuzz
+@LIBRARIES
 @settings(deadline=None)
 @given(table=tables(), dtype=DTYPES)
-def test_tables(table, dtype):
+def test_tables(library, table, dtype):
     text, width = table
-    found = read_table(text, width, dtype)
+    with reading_by(library):
+        found = read_table(text, width, dtype)
     if found is not None:
         assert equal(found, parse_any_table(TextChunk(text, "x.csv", 0), width, dtype))
 
@@ -80,15 +96,18 @@ def entries(draw):
 
 
 @pytest.mark.fuzz
+@LIBRARIES
 @settings(deadline=None)
 @given(text=entries())
-def test_lines(text):
-    found = read_lines(text, 13)
+def test_lines(library, text):
+    with reading_by(library):
+        found = read_lines(text, 13)
     if found is not None:
         expected = parse_any_lines(TextChunk(text, "x.t", 0), 13)
         assert all(map(equal, in_parts(found), in_parts(expected)))
 
 
+@LIBRARIES
 @pytest.mark.parametrize(
     ("text", "width", "dtype"),
     [
@@ -97,10 +116,14 @@ def test_lines(text):
         (b"-0.0,-0e3\n", 2, np.float32),
         (b"-9223372036854775808,9223372036854775807\n", 2, np.int64),
         (b"-128,127\n", 2, np.int8),
+        *[(b"1,25\n127,0\n", 2, dtype) for dtype in ALL],
+        *[(b"100,9\n" * 500, 2, dtype) for dtype in ALL],
     ],
 )
-def test_what_is_a_regular_table(text, width, dtype):
-    assert equal(read_table(text, width, dtype), parse_any_table(TextChunk(text, "x.csv", 0), width, dtype))
+def test_what_is_a_regular_table(library, text, width, dtype):
+    with reading_by(library):
+        found = read_table(text, width, dtype)
+    assert equal(found, parse_any_table(TextChunk(text, "x.csv", 0), width, dtype))
 
 
 @pytest.mark.parametrize(
@@ -125,18 +148,31 @@ def test_what_is_a_regular_table(text, width, dtype):
         (b"1.5,1\n", 2, np.int32),
         (b"9223372036854775808,1\n", 2, np.int64),
         (b"1e400,1\n", 2, np.float64),
+        (b"128,1\n", 2, np.int8),
+        (b",1\n", 2, np.float32),
+        (b"1,,2\n", 2, np.float32),
+        (b"1,2,\n", 2, np.float32),
+        (b"\n", 2, np.float32),
+        (b"1 2\n", 2, np.float32),
+        (b"1\r2,3\n", 2, np.float32),
+        (b"1;2\n", 2, np.float32),
+        (b"1\x002\n", 2, np.float32),
+        (b"1,.5\n", 2, np.float32),
     ],
 )
 def test_what_is_no_regular_table(text, width, dtype):
     assert read_table(text, width, dtype) is None
 
 
+@LIBRARIES
 @pytest.mark.parametrize(
     "text", [b"1 0:5 2:6\n-2\n", b"1 0:1 0:2 \n3 1:1 \n", b"1\t0:5\r\n", b"-1e2 2:-0.0\n"]
 )
-def test_what_are_regular_lines(text):
+def test_what_are_regular_lines(library, text):
     expected = parse_any_lines(TextChunk(text, "x.t", 0), 3)
-    assert all(map(equal, in_parts(read_lines(text, 3)), in_parts(expected)))
+    with reading_by(library):
+        found = read_lines(text, 3)
+    assert all(map(equal, in_parts(found), in_parts(expected)))
 
 
 @pytest.mark.parametrize(
@@ -178,14 +214,24 @@ def test_without_the_extra(monkeypatch):
         return imported(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.setattr(json_numbers, "_idle", [])
-    json_numbers._is_installed.cache_clear()
+    monkeypatch.setattr(regular_text, "_idle", [])
+    regular_text._has_simdjson.cache_clear()
     try:
-        assert read_table(b"1.5,2\n", 2) is None
-        assert read_lines(b"1 0:1\n", 3) is None
+        assert read_table(b"1.5,2\n", 2).tolist() == [[1.5, 2]]
+        assert read_lines(b"1 0:1\n", 3)[1].tolist() == [1]
         assert parse_table(TextChunk(b"1.5,2\n", "x.csv", 0), 2).tolist() == [[1.5, 2]]
         assert parse_lines(TextChunk(b"1 0:1\n", "x.t", 0), 3)[1].tolist() == [1]
         with pytest.raises(FormatError, match="line 1, column 3: must be a number"):
             parse_table(TextChunk(b"1,x\n", "no-such-file", 0), 2)
     finally:
-        json_numbers._is_installed.cache_clear()
+        regular_text._has_simdjson.cache_clear()
+
+
+@LIBRARIES
+def test_queries_and_comments_are_regular(library, monkeypatch):
+    monkeypatch.setattr("rebind.io.libsvm_iter.parse_any_lines", None)
+    chunk = TextChunk(b"1 qid:3 0:5 2:6 # 1:2\n2 qid:4 1:7\n3 qid:4\t0:8#\n", "x.t", 0)
+    with reading_by(library):
+        rows, labels = parse_lines(chunk, 3)
+    assert rows.dense().tolist() == [[5, 0, 6], [0, 7, 0], [8, 0, 0]]
+    assert labels.tolist() == [1, 2, 3]
