@@ -4,67 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
+import torch
 
 from .. import config
 from ..errors import ShapeError
+from ..ndarray import NDArray
+from ..ndarray.creation import from_torch
 from .iterator import State
-from .rounding import Rows
+from .sparse_rows import Rows, SparseRows, join_rows
 from .text_chunks import TextChunk, TextChunks
 
-__all__ = ["ChunkedRows", "FilesInStep", "writable"]
-
-
-class ParsedRows(Rows, Protocol):
-    """Rows in memory."""
-
-    @property
-    def nbytes(self) -> int:
-        """How much they take."""
-
-
-Parsed = TypeVar("Parsed", bound=ParsedRows)
-
-
-def writable(rows: np.ndarray) -> np.ndarray:
-    """Return rows that `ChunkedRows` has returned, or a copy of those that it keeps, for who may write into them.
-
-    >>> kept = np.ones((4, 2), np.float32)
-    >>> kept.flags.writeable = False
-    >>> writable(kept[1:3]).flags.writeable
-    True
-    """
-    return rows if rows.flags.writeable else rows.copy()
+__all__ = ["ChunkedRows", "FilesInStep"]
 
 
 @dataclass(frozen=True)
-class _Chunk(Generic[Parsed]):
-    rows: Sequence[Parsed]
+class _Chunk:
+    rows: Sequence[Rows]
     end: State  # where the chunk after it begins
 
 
-class _Kept(Generic[Parsed]):
+class _ChunkCache:
     """The rows of the first chunks, as many as there is room for: parsing is most of what reading a file takes."""
 
     def __init__(self) -> None:
         self._room = config.get("REBIND_KEPT_NUMBERS") << 20
-        self._chunks: dict[tuple[object, ...], _Chunk[Parsed]] = {}
+        self._chunks: dict[tuple[object, ...], _Chunk] = {}
         self._left = self._room
 
-    def find(self, at: State) -> _Chunk[Parsed] | None:
+    def get(self, at: State) -> _Chunk | None:
         return self._chunks.get(tuple(at.values()))
 
-    def add(self, at: State, chunk: _Chunk[Parsed]) -> None:
-        taken = sum(each.nbytes for each in chunk.rows)
+    def add(self, at: State, chunk: _Chunk) -> None:
+        taken = sum(rows.nbytes for rows in chunk.rows)
         if taken > self._left:
-            self._left = 0  # those that follow each other are kept
+            self._left = 0  # the chunks of the cache follow each other
             return
         self._left -= taken
-        for each in chunk.rows:
-            if isinstance(each, np.ndarray):
-                each.flags.writeable = False
+        for rows in chunk.rows:
+            if isinstance(rows, np.ndarray):
+                rows.flags.writeable = False
         self._chunks[tuple(at.values())] = chunk
 
     def clear(self) -> None:
@@ -72,11 +52,11 @@ class _Kept(Generic[Parsed]):
         self._left = self._room
 
 
-class ChunkedRows(Generic[Parsed]):
+class ChunkedRows:
     """The rows of text files in order.
 
-    The numbers of the first chunks are kept for the next epochs, up to the option ``REBIND_KEPT_NUMBERS``, as long as
-    the files do not change. Arrays among them are read-only: see `writable`.
+    The numbers of the first chunks are saved for the next epochs, up to the option ``REBIND_KEPT_NUMBERS``, as long as
+    the files do not change. Arrays among them are read-only.
 
     Parameters
     ----------
@@ -84,28 +64,20 @@ class ChunkedRows(Generic[Parsed]):
         The text.
     parse
         Returns the rows of a chunk: for each array that the text holds, equally many.
-    join
-        Returns several pieces of one array as one.
     """
 
-    def __init__(
-        self,
-        chunks: TextChunks,
-        parse: Callable[[TextChunk], Sequence[Parsed]],
-        join: Callable[[Sequence[Parsed]], Parsed],
-    ) -> None:
+    def __init__(self, chunks: TextChunks, parse: Callable[[TextChunk], Sequence[Rows]]) -> None:
         self._chunks = chunks
         self._parse = parse
-        self._join = join
-        self._kept: _Kept[Parsed] = _Kept()
-        self._version = chunks.version()  # that what is kept is of
+        self._cache = _ChunkCache()
+        self._version = chunks.version()  # of the files, when the cache was filled
         self._at = chunks.state_dict()  # where the chunk begins that is being handed out
-        self._rows: Sequence[Parsed] | None = None
+        self._rows: Sequence[Rows] | None = None
         self._next = 0  # the row of it that comes next
 
-    def read(self, count: int) -> list[Parsed]:
+    def read(self, count: int) -> list[Rows]:
         """Return the next `count` rows of each array, fewer at the end, and an empty list after it."""
-        parts: list[list[Parsed]] = []
+        parts: list[list[Rows]] = []
         while count:
             if self._rows is None or self._next == len(self._rows[0]):
                 at = self._chunks.state_dict()
@@ -118,25 +90,25 @@ class ChunkedRows(Generic[Parsed]):
                 parts.append([each[self._next : stop] for each in self._rows])
             count -= stop - self._next
             self._next = stop
-        return parts[0] if len(parts) == 1 else [self._join(pieces) for pieces in zip(*parts)]
+        return parts[0] if len(parts) == 1 else [join_rows(pieces) for pieces in zip(*parts)]
 
-    def _next_chunk(self, at: State) -> _Chunk[Parsed] | None:
-        found = self._kept.find(at)
-        if found is not None:
-            self._chunks.load_state_dict(found.end)
-            return found
+    def _next_chunk(self, at: State) -> _Chunk | None:
+        chunk = self._cache.get(at)
+        if chunk is not None:
+            self._chunks.load_state_dict(chunk.end)
+            return chunk
         text = self._chunks.next()
         if text is None:
             return None
-        found = _Chunk(self._parse(text), self._chunks.state_dict())
-        self._kept.add(at, found)
-        return found
+        chunk = _Chunk(self._parse(text), self._chunks.state_dict())
+        self._cache.add(at, chunk)
+        return chunk
 
     def rewind(self) -> None:
         """Go back to the first row."""
         self._chunks.rewind()
         if (version := self._chunks.version()) != self._version:
-            self._kept.clear()
+            self._cache.clear()
             self._version = version
         self._at, self._rows, self._next = self._chunks.state_dict(), None, 0
 
@@ -151,7 +123,7 @@ class ChunkedRows(Generic[Parsed]):
         self.read(int(state["row"]))
 
 
-class FilesInStep(Generic[Parsed]):
+class FilesInStep:
     """Reads files of data and of labels in step.
 
     Parameters
@@ -159,15 +131,26 @@ class FilesInStep(Generic[Parsed]):
     who
         The iterator, for messages.
     files
-        The rows of the data, and of the labels if they are in files of their own, by the parameters that name them.
+        The rows of the data, with the labels of their lines; and those of the labels if they are in files of their own;
+        by the parameters that name them.
+    shapes
+        Of a sample and of its label.
+    dtype
+        Of the arrays of a batch.
     """
 
-    def __init__(self, who: str, files: Mapping[str, ChunkedRows[Parsed]]) -> None:
-        self._who = who
-        self._files = files
+    def __init__(
+        self,
+        who: str,
+        files: Mapping[str, ChunkedRows],
+        shapes: tuple[tuple[int, ...], tuple[int, ...]],
+        dtype: torch.dtype,
+    ) -> None:
+        self.shapes, self.dtype = shapes, dtype
+        self._who, self._files = who, files
 
-    def read_files(self, count: int) -> list[list[Parsed]]:
-        """Return the next `count` rows of each file, equally many, which may be none."""
+    def read(self, count: int) -> list[Rows]:
+        """Return the next `count` rows of data and of labels, fewer at the end, and an empty list after it."""
         found = [file.read(count) for file in self._files.values()]
         lengths = [len(rows[0]) if rows else 0 for rows in found]
         if len(set(lengths)) > 1:
@@ -176,7 +159,15 @@ class FilesInStep(Generic[Parsed]):
             raise ShapeError(
                 f"{self._who}: {label} must have a line for each of {data}; {shorter} ends before {longer}"
             )
-        return found if lengths[0] else []
+        return found[0] if len(found) == 1 or not lengths[0] else [rows[0] for rows in found]
+
+    def arrays(self, rows: Sequence[Rows]) -> tuple[NDArray, NDArray]:
+        """Return the arrays of a batch, which may be written into: the one place that decides on their storage."""
+        data, label = (
+            from_torch(torch.from_numpy(_writable(each)).to(dtype=self.dtype).reshape(len(each), *shape))
+            for each, shape in zip(rows, self.shapes)
+        )
+        return data, label
 
     def rewind(self) -> None:
         """Go back to the first row."""
@@ -191,3 +182,9 @@ class FilesInStep(Generic[Parsed]):
         """Go back to a position that `state_dict` returned."""
         for name, file in self._files.items():
             file.load_state_dict(state[name])
+
+
+def _writable(rows: Rows) -> np.ndarray:
+    if isinstance(rows, SparseRows):
+        return rows.dense()
+    return rows if rows.flags.writeable else rows.copy()  # those of the cache are not

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Annotated, Literal, NoReturn
 
 import numpy as np
 import torch
 
-from .. import dtypes
 from ..errors import ParameterError
-from ..ndarray import NDArray
-from ..ndarray.creation import from_torch
 from ..params import AtLeast
-from .batch import DataDesc
-from .chunked_rows import ChunkedRows, FilesInStep, writable
+from .chunked_rows import ChunkedRows, FilesInStep
 from .number_text import NotANumber, parse_numbers
 from .read_ahead import ReadAheadIter
 from .regular_text import read_table
 from .rounding import RoundedBatches
 from .settings import settings
+from .sparse_rows import Rows
 from .text_chunks import TextChunk, TextChunks
 
 __all__ = ["CSVIter"]
@@ -112,14 +108,12 @@ class CSVIter(ReadAheadIter):
         else:
             files["label_csv"] = _table(label_csv, label_shape, kind)
         labels = () if label_shape == (1,) else label_shape
-        reader = _Tables(files, (data_shape, labels), kind)
-        given = dtypes.numpy_type(kind)
         super().__init__(
             RoundedBatches(
-                reader,
+                FilesInStep("CSVIter", files, (data_shape, labels), kind),
                 f"CSVIter: {data_csv}",
-                [DataDesc(data_name, (batch_size, *data_shape), given)],
-                [DataDesc(label_name, (batch_size, *labels), given)],
+                data_name,
+                label_name,
                 batch_size=batch_size,
                 round_batch=round_batch,
             ),
@@ -134,13 +128,18 @@ _READ_AS: dict[torch.dtype, type[np.number]] = {
 }  # fmt: skip
 
 
-def _table(paths: str, shape: tuple[int, ...], dtype: torch.dtype) -> ChunkedRows[np.ndarray]:
-    """Return the lines of CSV files as rows of a matrix."""
+def _table(paths: str, shape: tuple[int, ...], dtype: torch.dtype) -> ChunkedRows:
+    """Return the lines of CSV files as rows of a matrix, with labels of zeros."""
     if dtype is torch.bool:
         raise ParameterError("CSVIter: dtype must be a type of numbers; got bool")
     width, kind = prod(shape), _READ_AS.get(dtype, np.float32)
     chunks = TextChunks("CSVIter", paths, max(1 << 20, width * _WIDEST_NUMBER))
-    return ChunkedRows(chunks, lambda chunk: [parse_table(chunk, width, kind)], np.concatenate)
+
+    def parse(chunk: TextChunk) -> list[Rows]:
+        table = parse_table(chunk, width, kind)
+        return [table, np.zeros((len(table), 1), kind)]
+
+    return ChunkedRows(chunks, parse)
 
 
 def parse_table(chunk: TextChunk, width: int, dtype: type[np.number] = np.float32) -> np.ndarray:
@@ -207,36 +206,3 @@ def _check_field(chunk: TextChunk, start: int, stop: int, dtype: type[np.number]
         hint = " Remove the line of names." if chunk.offset == 0 and b"\n" not in chunk.text[:start] else ""
         text = pieces[0][0][:40].decode("utf-8", "replace")
         chunk.fail(pieces[0].start(), f"must be {wanted}; got {text!r}" + (hint and f".{hint}"))
-
-
-class _Tables(FilesInStep[np.ndarray]):
-    """Reads the rows of data and labels; labels of zeros where there is no file of them."""
-
-    num_data = 1
-
-    def __init__(
-        self,
-        files: Mapping[str, ChunkedRows[np.ndarray]],
-        shapes: Sequence[tuple[int, ...]],
-        dtype: torch.dtype,
-    ) -> None:
-        super().__init__("CSVIter", files)
-        self._shapes = shapes
-        self._dtype = dtype
-
-    def read(self, count: int) -> list[np.ndarray]:
-        rows = [each for found in self.read_files(count) for each in found]
-        return [*rows, np.zeros((len(rows[0]), 1), rows[0].dtype)] if len(rows) == 1 else rows
-
-    def join(self, parts: Sequence[list[np.ndarray]]) -> list[np.ndarray]:
-        return [np.concatenate(pieces) for pieces in zip(*parts)]
-
-    def blank(self, count: int) -> list[np.ndarray]:
-        kind = _READ_AS.get(self._dtype, np.float32)
-        return [np.zeros((count, prod(shape)), kind) for shape in self._shapes]
-
-    def arrays(self, rows: list[np.ndarray]) -> list[NDArray]:
-        return [
-            from_torch(torch.from_numpy(writable(each)).to(dtype=self._dtype).reshape(len(each), *shape))
-            for each, shape in zip(rows, self._shapes)
-        ]

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, NoReturn
 
 import numpy as np
 import torch
 
-from .. import dtypes
 from ..errors import ShapeError
-from ..ndarray import NDArray
-from ..ndarray.creation import from_torch
 from ..params import AtLeast
-from .batch import DataDesc
-from .chunked_rows import ChunkedRows, FilesInStep, writable
+from .chunked_rows import ChunkedRows, FilesInStep
 from .number_text import NotANumber, parse_numbers
 from .partition import chosen_part
 from .read_ahead import ReadAheadIter
@@ -35,9 +31,6 @@ _TOKEN = re.compile(rb"[^ \t\r\n]+")
 #: What a line may have beside label and columns: the number of a query, and a comment.
 _ASIDE = re.compile(rb"\bqid:\d+|#[^\n]*")
 _ASIDE_WITH_BLANKS = re.compile(rb"[ \t]*(\bqid:\d+[ \t]*)|[ \t]*#[^\n]*")
-
-#: What is parsed from a file: its rows, and the labels that its lines begin with.
-Parsed = SparseRows | np.ndarray
 
 
 class LibSVMIter(ReadAheadIter):
@@ -130,14 +123,12 @@ class LibSVMIter(ReadAheadIter):
         if has_labels:
             files["label_libsvm"] = _rows(str(label_libsvm), label_shape[0], num_parts, part_index)
             labels = label_shape
-        given = dtypes.numpy_type(kind)
-        widths = (*data_shape, *labels)
         super().__init__(
             RoundedBatches(
-                _Lines(files, widths, kind),
+                FilesInStep("LibSVMIter", files, (data_shape, labels), kind),
                 f"LibSVMIter: part {part_index} of {num_parts} of {data_libsvm}",
-                [DataDesc(data_name, (batch_size, *data_shape), given)],
-                [DataDesc(label_name, (batch_size, *labels), given)],
+                data_name,
+                label_name,
                 batch_size=batch_size,
                 round_batch=round_batch,
             ),
@@ -154,20 +145,10 @@ def _check_shapes(data_shape: tuple[int, ...], label_shape: tuple[int, ...], has
         raise ShapeError(f"LibSVMIter: label_shape must be (1,) without label_libsvm; got {label_shape}")
 
 
-def _rows(paths: str, width: int, num_parts: int, part_index: int) -> ChunkedRows[Parsed]:
+def _rows(paths: str, width: int, num_parts: int, part_index: int) -> ChunkedRows:
     longest = max(1 << 20, width * _WIDEST_ENTRY)
     chunks = TextChunks("LibSVMIter", paths, longest, num_parts, part_index)
-    return ChunkedRows(chunks, lambda chunk: parse_lines(chunk, width), join)
-
-
-def join(parts: Sequence[Parsed]) -> Parsed:
-    """Return several pieces of rows, or of labels, as one.
-
-    >>> join([np.zeros(2), np.ones(1)])
-    array([0., 0., 1.])
-    """
-    sparse = [part for part in parts if isinstance(part, SparseRows)]
-    return SparseRows.join(sparse) if sparse else np.concatenate([np.asarray(part) for part in parts])
+    return ChunkedRows(chunks, lambda chunk: parse_lines(chunk, width))
 
 
 def parse_lines(chunk: TextChunk, width: int) -> tuple[SparseRows, np.ndarray]:
@@ -259,32 +240,3 @@ def _check_column(chunk: TextChunk, name: bytes, start: int, width: int) -> None
     if int(name) >= width:
         hint = " Columns count from 0." if int(name) == width else ""
         chunk.fail(start, f"must be a column in 0..{width - 1}, for the shape given; got {int(name)}.{hint}")
-
-
-class _Lines(FilesInStep[Parsed]):
-    """Reads the rows of data, with the labels of their lines or with those of another file."""
-
-    num_data = 1
-
-    def __init__(
-        self, files: Mapping[str, ChunkedRows[Parsed]], widths: Sequence[int], dtype: torch.dtype
-    ) -> None:
-        super().__init__("LibSVMIter", files)
-        self._widths = widths
-        self._dtype = dtype
-
-    def read(self, count: int) -> list[Parsed]:
-        found = self.read_files(count)
-        return [rows for rows, _ in found] if len(found) > 1 else list(*found)
-
-    def join(self, parts: Sequence[list[Parsed]]) -> list[Parsed]:
-        return [join(pieces) for pieces in zip(*parts)]
-
-    def blank(self, count: int) -> list[Parsed]:
-        blank: list[Parsed] = [SparseRows.blank(count, width) for width in self._widths]
-        return blank if len(blank) > 1 else [*blank, np.zeros(count, np.float32)]
-
-    def arrays(self, rows: list[Parsed]) -> list[NDArray]:
-        # The one place that decides on storage.
-        dense = [each.dense() if isinstance(each, SparseRows) else writable(each) for each in rows]
-        return [from_torch(torch.from_numpy(each).to(dtype=self._dtype)) for each in dense]

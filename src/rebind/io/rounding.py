@@ -1,59 +1,22 @@
-"""Rows that come from files in order, and the last batch of an epoch: MXNet's ``round_batch``."""
+"""Batches of rows that come from files in order, and the last batch of an epoch: MXNet's ``round_batch``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from ..dtypes import numpy_type
 from ..errors import ShapeError
-from ..ndarray import NDArray
 from .batch import DataBatch, DataDesc
+from .chunked_rows import FilesInStep
 from .iterator import DataIter, State
+from .sparse_rows import Rows, join_rows, zero_rows
 
-__all__ = ["RoundedBatches", "RowReader", "Rows"]
-
-
-class Rows(Protocol):
-    """Consecutive rows of one array of a batch, in any form; a slice of them has the same form."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, index: slice) -> Any: ...
+__all__ = ["RoundedBatches"]
 
 
-Piece = TypeVar("Piece", bound=Rows)
-
-
-class RowReader(Protocol[Piece]):
-    """Reads rows in order, for each array of a batch: those of its data, then those of its labels."""
-
-    #: How many of the arrays are data.
-    num_data: int
-
-    def read(self, count: int) -> list[Piece]:
-        """Return the next `count` rows of each array, fewer at the end, and none after it."""
-
-    def join(self, parts: Sequence[list[Piece]]) -> list[Piece]:
-        """Return several answers of `read` as one."""
-
-    def blank(self, count: int) -> list[Piece]:
-        """Return `count` rows of zeros."""
-
-    def arrays(self, rows: list[Piece]) -> list[NDArray]:
-        """Return the arrays of a batch."""
-
-    def rewind(self) -> None:
-        """Go back to the first row."""
-
-    def state_dict(self) -> State:
-        """Return the position, for `load_state_dict`."""
-
-    def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned."""
-
-
-class RoundedBatches(DataIter, Generic[Piece]):
+class RoundedBatches(DataIter):
     """Batches of a reader's rows.
 
     With `round_batch`, rows from the start fill the last batch up, and the next epoch begins behind them. Without it,
@@ -66,22 +29,26 @@ class RoundedBatches(DataIter, Generic[Piece]):
         Reads the rows.
     name
         What the rows are from, for messages.
-    provide_data, provide_label
-        What the batches have.
+    data_name, label_name
+        The names in `provide_data` and `provide_label`.
     """
 
     def __init__(
         self,
-        reader: RowReader[Piece],
+        reader: FilesInStep,
         name: str,
-        provide_data: Sequence[DataDesc],
-        provide_label: Sequence[DataDesc],
+        data_name: str,
+        label_name: str,
         *,
         batch_size: int,
         round_batch: bool,
     ) -> None:
         super().__init__(batch_size)
-        self.provide_data, self.provide_label = provide_data, provide_label
+        dtype = numpy_type(reader.dtype)
+        self.provide_data, self.provide_label = (
+            [DataDesc(array, (batch_size, *shape), dtype)]
+            for array, shape in zip((data_name, label_name), reader.shapes)
+        )
         self.round_batch = round_batch
         self._reader = reader
         self._name = name
@@ -89,7 +56,7 @@ class RoundedBatches(DataIter, Generic[Piece]):
         self._ended = False
         self._carried = False  # the last batch has taken rows from the start
         # Without `round_batch`, the batch before and its index, for what fills up the last one; and where it began.
-        self._before: tuple[list[Piece], np.ndarray] | None = None
+        self._before: tuple[list[Rows], np.ndarray] | None = None
         self._before_at: State = {}
 
     def next(self) -> DataBatch:
@@ -110,11 +77,10 @@ class RoundedBatches(DataIter, Generic[Piece]):
             rows, index = fill(rows, index)
         elif not self.round_batch:
             self._before, self._before_at = (rows, index), at
-        arrays = self._reader.arrays(rows)
-        data, label = arrays[: self._reader.num_data], arrays[self._reader.num_data :]
-        return DataBatch(data, label, pad=self.batch_size - count, index=index)
+        data, label = self._reader.arrays(rows)
+        return DataBatch([data], [label], pad=self.batch_size - count, index=index)
 
-    def _from_the_start(self, rows: list[Piece], index: np.ndarray) -> tuple[list[Piece], np.ndarray]:
+    def _from_the_start(self, rows: list[Rows], index: np.ndarray) -> tuple[list[Rows], np.ndarray]:
         parts, numbers, missing = [rows], [index], self.batch_size - len(index)
         self._carried = True
         while missing:  # more than once where a batch has more rows than there are
@@ -124,16 +90,17 @@ class RoundedBatches(DataIter, Generic[Piece]):
             self._row = len(more[0])
             numbers.append(np.arange(self._row, dtype=np.uint64))
             missing -= self._row
-        return self._reader.join(parts), np.concatenate(numbers)
+        return _joined(parts), np.concatenate(numbers)
 
-    def _from_the_last(self, rows: list[Piece], index: np.ndarray) -> tuple[list[Piece], np.ndarray]:
+    def _from_the_last(self, rows: list[Rows], index: np.ndarray) -> tuple[list[Rows], np.ndarray]:
         count = len(index)
         if self._before is None:
-            before, numbers = self._reader.blank(self.batch_size), np.zeros(self.batch_size, np.uint64)
+            missing = self.batch_size - count
+            rest, numbers = [zero_rows(missing, each) for each in rows], np.zeros(missing, np.uint64)
         else:
             before, numbers = self._before
-        rest = [each[count:] for each in before]
-        return self._reader.join([rows, rest]), np.concatenate([index, numbers[count:]])
+            rest, numbers = [each[count:] for each in before], numbers[count:]
+        return _joined([rows, rest]), np.concatenate([index, numbers])
 
     def reset(self) -> None:
         """Begin a new epoch, behind the rows that the last batch has taken from the start."""
@@ -164,3 +131,7 @@ class RoundedBatches(DataIter, Generic[Piece]):
         self._reader.load_state_dict(state["reader"])
         self._row = int(state["row"])
         self._ended, self._carried = bool(state["ended"]), bool(state["carried"])
+
+
+def _joined(parts: Sequence[Sequence[Rows]]) -> list[Rows]:
+    return [join_rows(pieces) for pieces in zip(*parts)]

@@ -1,13 +1,14 @@
-"""Rows of which only the numbers are kept that are given: what a line of a LibSVM file is."""
+"""Rows of text files: matrices, or sparse rows of the numbers that a line of a LibSVM file gives."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-__all__ = ["SparseRows"]
+__all__ = ["Rows", "SparseRows", "join_rows", "zero_rows"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class SparseRows:
     def nbytes(self) -> int:
         """The bytes that the arrays take.
 
-        >>> SparseRows.blank(1, width=3).nbytes
-        16
+        >>> SparseRows(np.array([0, 1]), np.array([1]), np.array([5.0]), width=2).nbytes
+        32
         """
         return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
 
@@ -44,37 +45,45 @@ class SparseRows:
         inside = slice(bounds[0], bounds[-1])
         return SparseRows(bounds - bounds[0], self.indices[inside], self.values[inside], self.width)
 
-    @staticmethod
-    def join(parts: Sequence[SparseRows]) -> SparseRows:
-        """Return the rows of all parts, which have the same width.
-
-        >>> one = SparseRows(np.array([0, 1]), np.array([1]), np.array([5.0]), width=2)
-        >>> SparseRows.join([one, one]).dense()
-        array([[0., 5.],
-               [0., 5.]])
-        """
-        before = np.cumsum([0, *(part.indptr[-1] for part in parts)])
-        ends = [part.indptr[1:] + offset for part, offset in zip(parts, before)]
-        return SparseRows(
-            np.concatenate([[0], *ends]),
-            np.concatenate([part.indices for part in parts]),
-            np.concatenate([part.values for part in parts]),
-            parts[0].width,
-        )
-
-    @staticmethod
-    def blank(count: int, width: int) -> SparseRows:
-        """Return `count` rows of zeros.
-
-        >>> SparseRows.blank(1, 2).dense()
-        array([[0., 0.]], dtype=float32)
-        """
-        nothing = np.zeros(0, np.int64)
-        return SparseRows(np.zeros(count + 1, np.int64), nothing, np.zeros(0, np.float32), width)
-
     def dense(self) -> np.ndarray:
         """Return the rows with their zeros; of several values for one column the last counts."""
         found = np.zeros(len(self) * self.width, self.values.dtype)
         rows = np.repeat(np.arange(len(self)) * self.width, np.diff(self.indptr))
         found[rows + self.indices] = self.values
         return found.reshape(len(self), self.width)
+
+
+#: Consecutive rows of one array of a batch; a slice of them has the same form.
+Rows: TypeAlias = "SparseRows | np.ndarray"
+
+
+def join_rows(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of all parts, which have the same form and width.
+
+    >>> one = SparseRows(np.array([0, 1]), np.array([1]), np.array([5.0]), width=2)
+    >>> join_rows([one, one]).dense()
+    array([[0., 5.],
+           [0., 5.]])
+    """
+    sparse = [part for part in parts if isinstance(part, SparseRows)]
+    if not sparse:
+        return np.concatenate([np.asarray(part) for part in parts])
+    before = np.cumsum([0, *(part.indptr[-1] for part in sparse)])
+    ends = [part.indptr[1:] + offset for part, offset in zip(sparse, before)]
+    return SparseRows(
+        np.concatenate([[0], *ends]),
+        np.concatenate([part.indices for part in sparse]),
+        np.concatenate([part.values for part in sparse]),
+        sparse[0].width,
+    )
+
+
+def zero_rows(count: int, like: Rows) -> Rows:
+    """Return `count` rows of zeros of the form and type of others.
+
+    >>> zero_rows(1, like=np.ones((3, 2), np.float32))
+    array([[0., 0.]], dtype=float32)
+    """
+    if isinstance(like, SparseRows):
+        return SparseRows(np.zeros(count + 1, np.int64), like.indices[:0], like.values[:0], like.width)
+    return np.zeros((count, *like.shape[1:]), like.dtype)
