@@ -203,7 +203,6 @@ class CurrentBatch(DataIter):
     current_batch: DataBatch | None = None
 
     def next(self) -> DataBatch:
-        """Return the next batch; StopIteration at the end."""
         if not self.iter_next():
             raise StopIteration
         return self._current()
@@ -214,33 +213,15 @@ class CurrentBatch(DataIter):
         return self.current_batch
 
     def getdata(self) -> Sequence[NDArray]:
-        """Return the data of the current batch.
-
-        >>> import numpy as np
-        >>> from rebind.io import NDArrayIter
-        >>> batches = ResizeIter(NDArrayIter(np.arange(2), batch_size=2), size=1)
-        >>> batches.iter_next(), batches.getdata()[0].shape
-        (True, (2,))
-        """
         return self._current().data
 
     def getlabel(self) -> Sequence[NDArray]:
-        """Return the labels of the current batch."""
         return self._current().label  # type: ignore[return-value]  # None where a batch has no labels, as in MXNet
 
     def getindex(self) -> Sequence[int] | np.ndarray | None:
-        """Return the indices of the current batch's samples, or None."""
         return self._current().index
 
     def getpad(self) -> int | None:
-        """Return how many samples at the end of the current batch are padding.
-
-        >>> import numpy as np
-        >>> from rebind.io import NDArrayIter
-        >>> batches = ResizeIter(NDArrayIter(np.arange(3), batch_size=2), size=2)
-        >>> [batches.getpad() for _ in range(2) if batches.iter_next()]
-        [0, 1]
-        """
         return self._current().pad
 
 
@@ -317,7 +298,6 @@ class ResizeIter(CurrentBatch):
             self.data_iter.reset()
 
     def iter_next(self) -> bool:
-        """Advance to the next batch; return whether there is one."""
         if self.cur == self.size:
             return False
         try:
@@ -335,18 +315,8 @@ class ResizeIter(CurrentBatch):
         return True
 
     def state_dict(self) -> State:
-        """Return the position in the data, for `load_state_dict`.
-
-        >>> import numpy as np
-        >>> from rebind.io import NDArrayIter
-        >>> batches = ResizeIter(NDArrayIter(np.arange(4), batch_size=2), size=7)
-        >>> _ = batches.next()
-        >>> sorted(batches.state_dict())
-        ['cur', 'data_iter']
-        """
         return {"cur": self.cur, "data_iter": self.data_iter.state_dict()}
 
     def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned."""
         self.data_iter.load_state_dict(state["data_iter"])
         self.cur = state["cur"]

@@ -125,11 +125,9 @@ class MNISTIter(OneArrayBatch):
             log().info("MNISTIter: %d samples of shape %s, shuffle=%s", last - first, shape, bool(shuffle))
 
     def reset(self) -> None:
-        """Go back to the first sample."""
         self._next = 0
 
     def iter_next(self) -> bool:
-        """Advance to the next batch; return whether there is one."""
         batch = slice(self._next, self._next + self.batch_size)
         if batch.stop > len(self._labels):
             return False
@@ -146,9 +144,7 @@ class MNISTIter(OneArrayBatch):
         return True
 
     def state_dict(self) -> State:
-        """Return the position in the data, for `load_state_dict`."""
         return {"next": self._next}
 
     def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned."""
         self._next = int(state["next"])

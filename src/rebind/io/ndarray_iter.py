@@ -120,22 +120,12 @@ class NDArrayIter(DataIter):
 
     @property
     def provide_data(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
-        """Descriptions of a batch's data.
-
-        >>> import numpy as np
-        >>> NDArrayIter(np.zeros((10, 3)), batch_size=4).provide_data
-        [DataDesc[data,(4, 3),<class 'numpy.float32'>,NCHW]]
-        """
+        """Descriptions of a batch's data."""
         return self._provided[0]
 
     @property
     def provide_label(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
-        """Descriptions of a batch's labels.
-
-        >>> import numpy as np
-        >>> NDArrayIter(np.zeros((10, 3)), np.zeros(10), batch_size=4).provide_label[0].name
-        'softmax_label'
-        """
+        """Descriptions of a batch's labels."""
         return self._provided[1]
 
     @property
@@ -208,33 +198,18 @@ class NDArrayIter(DataIter):
             self._shuffle()
 
     def iter_next(self) -> bool:
-        """Advance to the next batch; return whether there is one."""
         if not self._is_done():
             self.cursor += self.batch_size
         return not self._is_done()
 
     def getdata(self) -> list[NDArray]:
-        """Return the data of the current batch.
-
-        >>> import numpy as np
-        >>> batches = NDArrayIter(np.arange(3), batch_size=2)
-        >>> batches.iter_next(), batches.getdata()[0].asnumpy().tolist()
-        (True, [0.0, 1.0])
-        """
         return self._take(self.data)
 
     def getlabel(self) -> list[NDArray]:
-        """Return the labels of the current batch."""
         return self._take(self.label)
 
     def getpad(self) -> int:
-        """Return how many samples of the current batch are padding, or count to the epoch before.
-
-        >>> import numpy as np
-        >>> batches = NDArrayIter(np.arange(3), batch_size=2)
-        >>> [batches.getpad() for _ in range(2) if batches.iter_next()]
-        [0, 1]
-        """
+        """Return how many samples of the current batch are padding, or count to the epoch before."""
         if self.last_batch_handle == "pad":
             return max(0, self.cursor + self.batch_size - self.num_data)
         # A negative cursor: the batch begins with samples of the last epoch. At -batch_size none has been read yet.

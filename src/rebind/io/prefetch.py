@@ -97,14 +97,7 @@ class PrefetchingIter(CurrentBatch):
 
     @property
     def provide_label(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
-        """Descriptions of a batch's labels, of all iterators in turn.
-
-        >>> import numpy as np
-        >>> from rebind.io import NDArrayIter
-        >>> ahead = PrefetchingIter(NDArrayIter(np.zeros(4), np.zeros(4), batch_size=2))
-        >>> [(desc.name, desc.shape) for desc in ahead.provide_label]
-        [('softmax_label', (2,))]
-        """
+        """Descriptions of a batch's labels, of all iterators in turn."""
         names = self.rename_label or [{}] * self.n_iter
         return [
             desc
@@ -113,16 +106,7 @@ class PrefetchingIter(CurrentBatch):
         ]
 
     def reset(self) -> None:
-        """Begin a new epoch; batches that were read ahead are dropped.
-
-        >>> import numpy as np
-        >>> from rebind.io import NDArrayIter
-        >>> ahead = PrefetchingIter(NDArrayIter(np.arange(6), batch_size=2))
-        >>> _ = ahead.next()
-        >>> ahead.reset()
-        >>> [batch.data[0].asnumpy().tolist() for batch in ahead]
-        [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
-        """
+        """Begin a new epoch; batches that were read ahead are dropped."""
         self.close()
         for each in self.iters:
             each.reset()
@@ -130,21 +114,13 @@ class PrefetchingIter(CurrentBatch):
         self._done = False
 
     def close(self) -> None:
-        """End the threads.
-
-        >>> import numpy as np
-        >>> from rebind.io import NDArrayIter
-        >>> ahead = PrefetchingIter(NDArrayIter(np.arange(6), batch_size=2))
-        >>> _ = ahead.next()  # starts the thread
-        >>> ahead.close()
-        """
+        """End the threads."""
         if self._readers is not None:
             self._stop.detach()
             stop_all([each.running for each in self._readers])
             self._readers = None
 
     def iter_next(self) -> bool:
-        """Advance to the next batch; return whether there is one."""
         if self._done:
             return False
         if self._readers is None:
@@ -175,17 +151,7 @@ class PrefetchingIter(CurrentBatch):
         return True
 
     def state_dict(self) -> State:
-        """Return the position after the last batch that was returned, not the last one that was read ahead.
-
-        >>> import numpy as np
-        >>> from rebind.io import NDArrayIter
-        >>> ahead, later = (PrefetchingIter(NDArrayIter(np.arange(6), batch_size=2)) for _ in range(2))
-        >>> _ = ahead.next()
-        >>> later.load_state_dict(ahead.state_dict())
-        >>> [batch.data[0].asnumpy().tolist() for batch in later]
-        [[2.0, 3.0], [4.0, 5.0]]
-        >>> ahead.close()
-        """
+        """Return the position after the last batch that was returned, not the last one that was read ahead."""
         return {
             "iters": [
                 each.state_dict() if position is None else position
@@ -194,7 +160,6 @@ class PrefetchingIter(CurrentBatch):
         }
 
     def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned."""
         self.close()
         for each, position in zip(self.iters, state["iters"], strict=True):
             each.load_state_dict(position)

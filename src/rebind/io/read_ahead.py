@@ -242,7 +242,6 @@ class ReadAheadIter(OneArrayBatch):
         self._done = False
 
     def iter_next(self) -> bool:
-        """Advance to the next batch; return whether there is one."""
         if self._done:
             return False
         batch = self._next_ahead() if self._depth else next(self._source, None)
@@ -272,14 +271,7 @@ class ReadAheadIter(OneArrayBatch):
         self._done = False
 
     def close(self) -> None:
-        """End the thread.
-
-        >>> import numpy as np
-        >>> from rebind.io import NDArrayIter
-        >>> ahead = ReadAheadIter(NDArrayIter(np.arange(6), batch_size=2), prefetch_buffer=4)
-        >>> _ = ahead.next()  # starts the thread
-        >>> ahead.close()
-        """
+        """End the thread."""
         if self._reader is not None:
             self._stop.detach()
             stop_all([self._reader.running])
@@ -293,7 +285,6 @@ class ReadAheadIter(OneArrayBatch):
         }
 
     def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned."""
         self.close()
         self._source.load_state_dict(state["source"])
         self._position = None

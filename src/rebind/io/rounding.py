@@ -60,7 +60,6 @@ class RoundedBatches(DataIter):
         self._before_at: State = {}
 
     def next(self) -> DataBatch:
-        """Return the next batch; StopIteration at the end."""
         at = {} if self.round_batch else {"reader": self._reader.state_dict(), "row": self._row}
         rows = [] if self._ended else self._reader.read(self.batch_size)
         count = len(rows[0]) if rows else 0
@@ -110,7 +109,6 @@ class RoundedBatches(DataIter):
         self._carried = self._ended = False
 
     def state_dict(self) -> State:
-        """Return the position in the data, for `load_state_dict`."""
         return {
             "reader": self._reader.state_dict(),
             "row": self._row,
@@ -120,7 +118,6 @@ class RoundedBatches(DataIter):
         }
 
     def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned."""
         self._before = None
         if state["before"] is not None:  # read again, rather than kept in every saved position
             self._before_at = state["before"]

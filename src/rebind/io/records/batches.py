@@ -110,7 +110,6 @@ class RecordBatches(DataIter):
         self.load_state_dict(self.state_dict())
 
     def next(self) -> DataBatch:
-        """Return the next batch; StopIteration at the end."""
         if self._pid != os.getpid():
             self._begin_again_in_child()
         # One batch waits while another one is decoded, so that no thread is idle at the end of one.
@@ -256,7 +255,6 @@ class RecordBatches(DataIter):
         return self._here() if self._position is None else self._position
 
     def load_state_dict(self, state: State) -> None:
-        """Go back to a position that `state_dict` returned."""
         self._drop()
         self._source.load_state_dict(state["source"])
         self._epoch, self._sample = int(state["epoch"]), int(state["sample"])
