@@ -6,6 +6,8 @@ import contextlib
 import os
 import re
 import signal
+import socket
+import subprocess
 import sys
 import time
 
@@ -125,6 +127,38 @@ def test_the_others_say_what_ended_a_worker() -> None:
     assert "lost worker 1: ValueError: sample 17 is broken (pid " in first.message
     assert isinstance(second, Failed)
     assert second.kind == "ValueError"
+
+
+RAISES = """
+import sys
+from rebind.distributed import current_job
+
+job = current_job()
+assert not sys.excepthook.__module__.startswith("rebind")  # PyTorch sets one for process groups
+job.barrier("the start")
+if job.rank == 1:
+    raise ValueError("sample 17 is broken")
+job.barrier("the end")
+"""
+
+
+def test_an_error_that_ends_the_program_is_said_without_a_hook() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    job = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "REBIND_TIMEOUT": "60"}
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RAISES],
+            env={**os.environ, **job, "RANK": str(rank), "OMP_NUM_THREADS": "1"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    first, second = (worker.communicate(timeout=120)[1] for worker in workers)
+    assert "WorkerError" in first
+    assert "lost worker 1: ValueError: sample 17 is broken (pid " in first
+    assert second.splitlines()[-1].endswith("ValueError: sample 17 is broken")
 
 
 def start_again_in_a_place() -> str:
