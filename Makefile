@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow gpu other-torch soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-instructions golden parity clean
+.PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-instructions golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -34,8 +34,12 @@ gpu: $(READY) ## the tests that need a GPU
 other-torch: ## the tests with another PyTorch: TORCH=2.15.0, and PYTHON=... for another Python
 	@test -n "$(TORCH)" || { echo "make other-torch: set TORCH=a version, such as 2.15.0." >&2; exit 2; }
 	"$(PYTHON)" -m venv $(VENV)-torch-$(TORCH)
-	$(VENV)-torch-$(TORCH)/bin/python -m pip install --quiet torch==$(TORCH) --editable '.[dev,image,viz]'
+	$(VENV)-torch-$(TORCH)/bin/python -m pip install --quiet --editable '.[dev,image,viz]'
+	$(VENV)-torch-$(TORCH)/bin/python -m pip install --quiet torch==$(TORCH) # by itself: it may be above our bound
 	$(VENV)-torch-$(TORCH)/bin/python -m pytest -q -n $(WORKERS) --maxprocesses 8 $(ARGS)
+
+private-torch: $(READY) ## the tests with PyTorch's documented functions alone (src/rebind/_torch)
+	REBIND_PRIVATE_TORCH=0 $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 $(ARGS)
 
 soak: $(READY) ## kill workers of jobs at random moments, 20 times; none may be lost
 	$(BIN)/python -m pytest -q -s -m slow tests/launch/test_soak.py $(ARGS)
