@@ -26,6 +26,7 @@ from .holder import GraphHolder, run_as
 from .kept import Kept
 from .observer import Observer
 from .plans import Plans
+from .programs.describe import describe_programs
 from .reshape import reshaped
 from .runner import Runner
 from .sparse_declarations import warn_of_sparse_declarations
@@ -432,6 +433,18 @@ class Executor(Unpicklable):
         None removes it. While there is none, it costs nothing.
         """
         self.runner.observer = observer
+
+    def describe(self) -> str:
+        """Return a text about what runs the network: the programs, what passes changed, why no faster program is taken.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.exp(mx.sym.var("x"), name="e").simple_bind(mx.cpu(), "null", x=(2,))
+        >>> print(exe.describe().splitlines()[1])
+        inference: inference
+        """
+        if self.runner.handles is None:
+            raise StateError(f"Executor.describe: arrays are missing for {self._arrays.missing}")
+        return describe_programs(self._graph, self.runner.programs, bool(self._arrays.wanted))
 
     def operator_of(self, name: str) -> str | None:
         """Return the operator that a monitor's `name` is of, as ``FullyConnected 'fc1'``; None for a variable's."""

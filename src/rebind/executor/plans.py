@@ -64,6 +64,8 @@ class Plans:
         Whether runs that nobody watches use the backend's compiler.
     freezing
         Whether that takes inference only.
+    failure
+        Why the backend's compiler does not run the network; None where nothing went wrong.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Plans:
         # Of a CPU there is nothing to capture.
         self.compiles = chosen.compiler is not None and (device.device_type == "gpu" or not self._captures)
         self.facts = Facts()
+        self.failure: str | None = None
         if recompute is None:
             recompute = bool(config.get("MXNET_BACKWARD_DO_MIRROR"))
         self.recompute: Recompute = "cheap" if recompute else "marked" if has_marks(graph) else "none"
@@ -202,7 +205,7 @@ class Plans:
             self._say(f"is compiled, but not {steps} as one: {reason}")
 
     def _run_uncompiled(self, reason: str | None) -> None:
-        self.compiles = False
+        self.compiles, self.failure = False, reason
         self._say(f"is not compiled, and runs in the default mode: {reason}")
 
     def _say(self, what: str) -> None:

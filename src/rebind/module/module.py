@@ -675,6 +675,18 @@ class Module(BaseModule):
             check_kind("Module.update_metric", _METRIC, eval_metric=eval_metric)
             raise
 
+    def describe(self) -> str:
+        """Return a text about what runs the network, and what is cached of the last batch; see `Executor.describe`.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+        >>> module.bind([("data", (8, 3))], for_training=False)
+        >>> print(module.describe().splitlines()[-1])
+        cached: nothing
+        """
+        group = self._network.executors("describe()")
+        return f"{group.execs[0].describe()}\n{group.passes.describe()}"
+
     def release(self) -> None:
         """Free what the last batch holds for `backward`."""
         for exe in self._network.executors("release()").execs:

@@ -78,3 +78,15 @@ class PassCache:
             return False
         cached = cache.find(functools.partial(CachedPass.of, self.runner, self.inputs, is_train))
         return cached is not None and cache.note(cached.run(arrays))
+
+    def describe(self) -> str:
+        """Return a line that says which passes are cached, as of now.
+
+        >>> import rebind as mx
+        >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(1,))
+        >>> PassCache([exe], BatchInputs([exe.arg_dict["x"]], [])).describe()
+        'cached: nothing'
+        """
+        caches = {"forward with backward": self.training, "inference": self.inference, "the step": self.steps}
+        names = [name for name, cache in caches.items() if cache.run is not None]
+        return f"cached: {', '.join(names) or 'nothing'}"

@@ -67,6 +67,7 @@ __all__ = [
     "Compiler",
     "Pass",
     "backend_named",
+    "names_of_changes",
     "optimize",
     "optimize_without_shapes",
     "passes_of",
@@ -331,6 +332,24 @@ def optimize(graph: Graph, facts: Facts, target: Target, *, is_stored: bool = Tr
         return graph, facts
     shapes = tuple(facts.shapes.get(Entry(node)) for node in graph.variables)
     return _once(graph, (target, _types(graph, facts), shapes), passes[first:], facts, target, is_stored)
+
+
+def names_of_changes(graph: Graph, facts: Facts, target: Target) -> list[str]:
+    """Return the names of the passes that change a graph for a target, in their order.
+
+    >>> import rebind as mx
+    >>> weight = mx.sym.var("w")
+    >>> layers = [mx.sym.FullyConnected(mx.sym.var(x), weight, num_hidden=2, no_bias=True) for x in "ab"]
+    >>> names_of_changes(mx.sym.Group(layers).graph, Facts(), Target())
+    ['join_layers']
+    """
+    facts, names = facts.on(graph, target), []
+    for each in _passes_for(graph, target):
+        new, facts = each.run(graph, facts, target)
+        if new is not graph:
+            names.append(each.name)
+        graph = new
+    return names
 
 
 def optimize_without_shapes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
