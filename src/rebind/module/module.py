@@ -613,16 +613,6 @@ class Module(BaseModule):
             Anything with `data` and `label`; or a list of those, already sliced, one for each device.
         is_train
             The mode; None means `for_training`.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
-        >>> module.bind([("data", (8, 3))], for_training=False)
-        >>> module.init_params()
-        >>> module.forward(mx.io.DataBatch([mx.nd.ones((5, 3))]))
-        >>> module.get_outputs()[0].shape
-        (5, 3)
         """
         asked: object = is_train
         if asked.__class__ is str:  # the quickest way to ask: this is called for every batch

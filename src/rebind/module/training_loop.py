@@ -14,7 +14,7 @@ from ..logs import resolve
 from ..overriding import declares_steps, overrides
 from .batches import AnyBatch, nonempty, rewind
 from .data_checks import NaNSearch
-from .joint_run import together
+from .distributed_run import distributed_run
 from .notes import note_batch, note_interrupt, noted
 from .optimizer_setup import rescaled
 from .preflight import check_losses, check_settings, checked_first
@@ -110,7 +110,7 @@ class TrainingLoop:
         self.prepare()
         if self.resume():  # a callback had ended the run: training on would undo that
             return self.history
-        with together(self.module, self.settings, self.metric, self.position) as self.workers:
+        with distributed_run(self.module, self.settings, self.metric, self.position) as self.workers:
             if self.workers is not None:
                 self._sends_gradients = self.workers.all_of(self._sends_gradients, "fit (sending gradients)")
             if self._saved is not None:

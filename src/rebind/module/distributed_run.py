@@ -13,11 +13,11 @@ from .settings import FitSettings
 from .steps import Steps
 from .workers import Workers
 
-__all__ = ["together"]
+__all__ = ["distributed_run"]
 
 
 @contextlib.contextmanager
-def together(
+def distributed_run(
     module: Steps, settings: FitSettings, metric: EvalMetric, position: Position
 ) -> Iterator[Workers | None]:
     """Let this run be one with those of the other workers, in the ``with`` block; None where the store has no others.
@@ -43,7 +43,7 @@ def together(
     module.workers = workers = Workers(job, synchronous=synchronous)
     try:
         workers.agree(settings, metric, position, bar=is_wanted(settings.progress))
-        if position.batch:  # a run that resumes within an epoch goes on as it was
+        if position.batch:  # what it has measured stays
             workers.metrics.begin_within(metric)
         else:
             metric.reset()
