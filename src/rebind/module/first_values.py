@@ -17,7 +17,15 @@ __all__ = ["first_values", "warn_prefixes"]
 
 
 def warn_prefixes(names: Iterable[str], given: Mapping[str, NDArray] | None) -> None:
-    """Warn of values by the names that they have in files, which are no names of parameters."""
+    """Warn of values by the names that they have in files, which are no names of parameters.
+
+    >>> import warnings, rebind as mx
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_prefixes(["fc_weight"], {"arg:fc_weight": mx.nd.ones((1,))})
+    >>> print(caught[0].message)
+    Module: parameters must be given by their names; got 'arg:fc_weight', as in a file, which is not 'fc_weight'. ...
+    """
     known = set(names)
     if found := [name for name in given or () if name[:4] in ("arg:", "aux:") and name[4:] in known]:
         warn_user(
@@ -52,6 +60,15 @@ def first_values(
         All names of the network: others among `given` may be a slip of one that is missing.
     keep
         Whether a parameter that nothing fills stays as it is.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> values = InitialValues(initializer=mx.init.One())
+    >>> names, arrays = ["w_weight"], [[mx.nd.zeros((2,))]]
+    >>> found = first_values(names, arrays, None, values=values, attributes={}, known=names, keep=False)
+    >>> found["w_weight"].asnumpy().tolist()
+    [1.0, 1.0]
     """
     fill = as_initializer(values.initializer, "init_params: initializer")
 
