@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 __all__ = ["declares_steps", "overrides"]
@@ -27,7 +30,7 @@ def declares_steps(*names: str) -> Callable[[type[T]], type[T]]:
 
     def decorate(kind: type[T]) -> type[T]:
         owner: Any = kind
-        owner._steps = {name: getattr(kind, name) for name in names or owner._steps}
+        owner._steps = SimpleNamespace(**{name: getattr(kind, name) for name in names or vars(owner._steps)})
         return kind
 
     return decorate
@@ -45,10 +48,12 @@ def overrides(instance: Any, *names: str, of: type | None = None) -> bool:
     >>> before, overrides(module, "update")
     (False, True)
     """
-    kind, own = type(instance), vars(instance)
-    declared: dict[str, object] = getattr(
-        of or kind, "_steps", {}
-    )  # of no class of rebind's: all is the program's
-    return any(
-        name not in declared or getattr(kind, name) is not declared[name] or name in own for name in names
-    )
+    kind, read = type(instance), _reading(names)  # quick: a module asks for each batch
+    declared = getattr(of or kind, "_steps", None)
+    # A class of no kind that rebind knows has all steps from the program.
+    return declared is None or not vars(instance).keys().isdisjoint(names) or read(kind) != read(declared)
+
+
+@functools.cache
+def _reading(names: tuple[str, ...]) -> Callable[[object], object]:
+    return operator.attrgetter(*names)
