@@ -467,3 +467,14 @@ def test_draws_and_devices() -> None:
         assert draw(shape=(3,)).context == mx.cpu(1)
         assert draw(shape=(3,), ctx="cpu(2)").context == mx.cpu(2)
     assert draw(shape=(3,)).context == mx.cpu(0)
+
+
+def test_arrays_of_a_class_of_the_programs_own(reads: list[Any]) -> None:
+    class Own(mx.nd.NDArray):
+        pass
+
+    function = make_caller(find("elemwise_sub"), "elemwise_sub")
+    x, y = arrays(2)
+    for one, other in ((x, Own(y.tensor)), (x, Own(x.tensor)), (x, y)):
+        np.testing.assert_array_equal(function(one, other).asnumpy(), one.asnumpy() - other.asnumpy())
+    assert len(reads) == 2

@@ -56,13 +56,12 @@ def make_caller(op: Operator, called_as: str) -> Callable[..., Any]:
         form: list[Any] = [len(args), *kwargs]
         is_exact = True
         for value in (*args, *kwargs.values()):
-            kind = value.__class__
-            form.append(kind)
-            if kind is array_class:
+            form.append(value.__class__)
+            if isinstance(value, array_class):
                 arrays.append(value)
             else:
                 form.append(value)
-                is_exact = is_exact and kind not in LOOSE
+                is_exact = is_exact and value.__class__ not in LOOSE
         key = tuple(form) if is_exact else exact_key(tuple(form))
         try:
             try:
@@ -102,7 +101,7 @@ def prepare(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as
     objects: list[ArrayBase] = []
 
     def as_object(value: Any) -> Any:
-        if value.__class__ is not array_class:
+        if not isinstance(value, array_class):
             return value
         objects.append(wrap(value.storage, value.device))
         return objects[-1]
