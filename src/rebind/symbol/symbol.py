@@ -425,6 +425,7 @@ def compose(
     """Apply an operator to symbols; for the arguments see `composition.apply`.
 
     >>> import rebind as mx
+    >>> from rebind.ops import find
     >>> compose(find("exp"), "exp", [mx.sym.var("x")], {"name": "e"}).list_outputs()
     ['e_output']
     """
