@@ -99,6 +99,7 @@ def train(
     begin: int = 0,
     arguments: dict[str, mx.nd.NDArray] | None = None,
     optimizer: str = "sgd",
+    **given: object,
 ) -> None:
     """Train on this worker's samples of each batch of eight."""
     values, labels = samples()
@@ -110,7 +111,8 @@ def train(
         kvstore=kvstore,
         optimizer=optimizer,
         optimizer_params=settings,
-        arg_params=first_values() if arguments is None else arguments,
+        arg_params=first_values() if arguments is None else arguments or None,
         begin_epoch=begin,
         num_epoch=epochs,
+        **given,
     )

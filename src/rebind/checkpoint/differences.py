@@ -16,6 +16,8 @@ import torch
 
 from ..distributed import JSON
 from ..ndarray import NDArray
+from ..ndarray.serialization import array_to_bytes
+from ..ops.storage_types import DENSE
 
 __all__ = ["Difference", "difference", "digests", "patched", "shared_part"]
 
@@ -116,7 +118,7 @@ def _kind(tree: object) -> str:
 def _digest(leaf: object) -> str:
     kind = type(leaf).__name__
     if isinstance(leaf, NDArray):
-        leaf = leaf.tensor
+        leaf = leaf.tensor if leaf.stype == DENSE else array_to_bytes(leaf)
     if isinstance(leaf, np.ndarray):
         return f"{kind} {leaf.dtype} {list(leaf.shape)} {_hash(leaf.tobytes())}"
     if isinstance(leaf, torch.Tensor):

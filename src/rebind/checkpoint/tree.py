@@ -18,6 +18,8 @@ import torch
 from .. import dtypes
 from ..errors import ArgumentError, FormatError
 from ..ndarray import NDArray
+from ..ndarray.serialization import array_from_bytes, array_to_bytes
+from ..ops.storage_types import DENSE
 
 __all__ = ["read_tree", "write_tree"]
 
@@ -142,6 +144,9 @@ def _encode(value: object, arrays: list[np.ndarray], where: str) -> Json:
 
 def _encode_array(value: AnyArray, arrays: list[np.ndarray], where: str) -> dict[str, Json]:
     kind = "numpy"
+    if isinstance(value, NDArray) and value.stype != DENSE:
+        arrays.append(np.frombuffer(array_to_bytes(value), np.uint8))
+        return {_MARK: "record", "array": len(arrays) - 1}
     if isinstance(value, NDArray):
         kind, value = "nd", value.tensor
     dtype = None
@@ -174,6 +179,8 @@ def _decode(value: Json, array: Callable[[int], np.ndarray]) -> Any:
     found = array(marked["array"])
     if kind == "bytes":
         return found.tobytes()
+    if kind == "record":  # of another storage type, as in files of arrays
+        return array_from_bytes(found.tobytes())
     if kind == "numpy":
         return found
     tensor = torch.from_numpy(found)

@@ -25,7 +25,7 @@ from .compression import Compression
 from .divided_states import divide_states, gather_states
 from .in_turn import InTurn
 from .local import KVStore
-from .records import is_dense, sum_over_workers, to_record
+from .records import description, is_dense, sum_over_workers, to_record
 from .same_update import describe_updater, may_update_beside, scope_of
 from .sharding import SMALL, Sharding
 
@@ -119,13 +119,11 @@ class DistSyncStore(KVStore):
     def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
         given = list(pairs)
         self._settle()
-        described: JSON = {
-            str(k): f"{array.shape} {array.storage.dtype} {array.stype}" for k, (array, *_) in given
-        }
+        described: JSON = {str(k): description(arrays[0]) for k, arrays in given}
         self._job.agree("KVStore.init", "keys and shapes", described)
         for k, arrays in given:
             old = self._values.get(k)
-            if old is not None and _kind_of(old) == _kind_of(arrays[0]):
+            if old is not None and description(old) == description(arrays[0]):
                 arrays[0].copyto(old)  # in place, as buckets hold its memory
             else:
                 super()._copy_in([(k, arrays)])
@@ -478,10 +476,6 @@ class DistSyncStore(KVStore):
 
     def _tag_of_key(self, key: Key) -> int:
         return Tag.KEYS + 2 * self._numbers[key]
-
-
-def _kind_of(array: NDArray) -> tuple[object, ...]:
-    return array.shape, array.storage.dtype, array.stype
 
 
 def _flat(total: NDArray) -> Tensor:

@@ -11,10 +11,10 @@ from torch import Tensor
 from ..device import Device
 from ..distributed import Job
 from ..ndarray import NDArray
-from ..ndarray.serialization import array_from_bytes, array_pieces
+from ..ndarray.serialization import array_from_bytes, array_to_bytes
 from ..ndarray.storage import DenseStorage
 
-__all__ = ["from_record", "is_dense", "sum_over_workers", "to_record"]
+__all__ = ["description", "from_record", "is_dense", "sum_over_workers", "to_record"]
 
 Key = TypeVar("Key", bound="str | int")
 
@@ -28,13 +28,22 @@ def is_dense(array: NDArray) -> bool:
     return isinstance(array.storage, DenseStorage)
 
 
+def description(array: NDArray) -> str:
+    """Return what arrays of a key must have in common on all workers, as messages name it.
+
+    >>> description(NDArray(torch.ones(2)))
+    '(2,) torch.float32'
+    """
+    return f"{array.shape} {array.storage.dtype}{'' if is_dense(array) else f' {array.stype}'}"
+
+
 def to_record(array: NDArray) -> Tensor:
     """Return the bytes of an array.
 
     >>> from_record(to_record(NDArray(torch.ones(2)))).asnumpy().tolist()
     [1.0, 1.0]
     """
-    return torch.frombuffer(bytearray().join(array_pieces(array)), dtype=torch.uint8)
+    return torch.frombuffer(bytearray(array_to_bytes(array)), dtype=torch.uint8)
 
 
 def from_record(record: Tensor, device: Device | None = None) -> NDArray:

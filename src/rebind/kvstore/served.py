@@ -20,7 +20,7 @@ from ..optimizer.plain import add_counts
 from .base import Key, Keys, Values
 from .local import KVStore
 from .plan import PushPlan, plan_requests
-from .records import from_record, is_dense, to_record
+from .records import description, from_record, is_dense, to_record
 from .server_link import Request, ServerLink
 from .servers import Servers
 from .sharding import Sharding
@@ -77,9 +77,7 @@ class ServedStore(KVStore):
 
     def _copy_in(self, pairs: Iterable[tuple[Key, Sequence[NDArray]]]) -> None:
         given = list(pairs)
-        described: JSON = {
-            str(k): f"{array.shape} {array.storage.dtype} {array.stype}" for k, (array, *_) in given
-        }
+        described: JSON = {str(k): description(arrays[0]) for k, arrays in given}
         self._job.agree("KVStore.init", "keys and shapes", described)
         with self._together("KVStore.init"):
             for key, arrays in given:

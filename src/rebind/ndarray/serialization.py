@@ -43,7 +43,7 @@ from .ndarray import NDArray
 from .sparse_records import RECORDS, StorageRecord
 from .storage import DenseStorage, Storage, storage_kind_by_number
 
-__all__ = ["array_pieces", "load", "load_frombuffer", "save"]
+__all__ = ["array_from_bytes", "array_pieces", "array_to_bytes", "load", "load_frombuffer", "save"]
 
 _MAGIC = 0x112
 _VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -136,6 +136,16 @@ def array_pieces(array: NDArray) -> Iterator[Piece]:
             yield memoryview(tensor.reshape(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]  # NumPy arrays are buffers
 
 
+def array_to_bytes(array: NDArray) -> bytes:
+    """Return an array as it is in a ``.params`` file.
+
+    >>> import rebind as mx
+    >>> len(array_to_bytes(mx.nd.ones((2,)))) - len(array_to_bytes(mx.nd.ones((1,))))
+    4
+    """
+    return b"".join([bytes(piece) for piece in array_pieces(array)])
+
+
 def _shape_bytes(shape: Sequence[int]) -> bytes:
     # The number of axes, then each size in 64 bits, little-endian.
     return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
@@ -186,8 +196,7 @@ def array_from_bytes(data: bytes | bytearray) -> NDArray:
     """Return an array from its record alone, as MXNet's pickles hold it; that of a GPU is read on the CPU.
 
     >>> import rebind as mx
-    >>> record = b"".join(bytes(piece) for piece in array_pieces(mx.nd.array([1, 2])))
-    >>> array_from_bytes(record).asnumpy().tolist()
+    >>> array_from_bytes(array_to_bytes(mx.nd.array([1, 2]))).asnumpy().tolist()
     [1.0, 2.0]
     """
     return _read_array(_Reader(io.BytesIO(bytes(data)), len(data), "a pickle"), 0)

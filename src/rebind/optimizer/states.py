@@ -17,7 +17,8 @@ import numpy as np
 
 from .. import lr_scheduler
 from ..errors import FormatError
-from ..ndarray import NDArray, load_frombuffer, serialization
+from ..ndarray import NDArray, load_frombuffer
+from ..ndarray.serialization import array_to_bytes
 from . import contrib
 from .arrays import StoredState
 from .base import Optimizer, optimizers
@@ -110,16 +111,6 @@ def _pickled_object(value: Optimizer | lr_scheduler.LRScheduler) -> tuple:
 
 def _is_ours(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
-
-
-def array_to_bytes(array: NDArray) -> bytes:
-    """Return an array as it is in a ``.params`` file.
-
-    >>> from rebind import nd
-    >>> len(array_to_bytes(nd.ones((2,)))) - len(array_to_bytes(nd.ones((1,))))
-    4
-    """
-    return b"".join(bytes(piece) for piece in serialization.array_pieces(array))
 
 
 def read_states(content: bytes) -> tuple[dict[Hashable, StoredState], Optimizer | None]:
