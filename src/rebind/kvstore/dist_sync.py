@@ -13,7 +13,6 @@ from .. import config
 from ..distributed import FINISHED, JSON, Tag, current_job, first_does, from_first
 from ..errors import ArgumentError, StateError
 from ..ndarray import NDArray
-from ..ndarray.serialization import array_from_bytes
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import read_states, write_states
@@ -22,10 +21,10 @@ from .bucket import Bucket, Part, fill_buckets
 from .capabilities import Capabilities
 from .compressed_bucket import CompressedBucket
 from .compression import Compression
-from .divided_states import divide_states, gather_states
+from .divided_states import divide_states, gather_states, states_from_first
 from .in_turn import InTurn
 from .local import KVStore
-from .records import description, is_dense, sum_over_workers, to_record
+from .records import broadcast, description, is_dense, sum_over_workers
 from .same_update import describe_updater, may_update_beside, scope_of
 from .sharding import SMALL, Sharding
 
@@ -130,17 +129,7 @@ class DistSyncStore(KVStore):
                 self._forget_sharding()
             self._numbers.setdefault(k, len(self._numbers))
             # MXNet's rule: the values of worker 0 count.
-            if is_dense(self._values[k]):
-                self._job.broadcast(self._values[k].tensor)
-            else:
-                self._broadcast_record(self._values[k])
-
-    def _broadcast_record(self, value: NDArray) -> None:
-        """Give all workers the value that worker 0 has, of another storage type."""
-        content = to_record(value).numpy().tobytes() if self.rank == 0 else b""
-        content = from_first(self._job, "KVStore.init", content)
-        if self.rank:
-            value.exchange(array_from_bytes(content).as_in_context(value.context).storage)
+            broadcast(self._job, "KVStore.init", self._values[k])
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
@@ -444,22 +433,12 @@ class DistSyncStore(KVStore):
             self._unplaced |= self._gathered(updater, before, "KVStore.push, to divide the keys anew")
             updater.states, updater.states_synced = self._states_of_stored(updater), {}
         own = divide_states(self._job, "KVStore.push, to divide the states", sharding, self._unplaced)
-        own |= self._given_states()
+        whole = [key for key in self._numbers if not self._is_cut(key)]
+        own |= states_from_first(self._job, "KVStore.push, to give the states", whole, self._unplaced)
         self._unplaced = {key: each for key, each in self._unplaced.items() if key not in self._numbers}
         updater.states.update(own)
         for key in own:
             updater.states_synced.pop(key, None)  # they are checked against the weights at their first use
-
-    def _given_states(self) -> dict[Hashable, StoredState]:
-        """Return the states that worker 0 has to give of keys that each worker updates."""
-        keys = [key for key in self._numbers if not self._is_cut(key)]
-        if not keys:
-            return {}
-        given: dict[Hashable, StoredState] = {
-            key: self._unplaced[key] for key in keys if key in self._unplaced
-        }
-        content = from_first(self._job, "KVStore.push, to give the states", write_states(given))
-        return read_states(content)[0]
 
     def _gathered(self, updater: Updater, sharding: Sharding[Key], who: str) -> dict[Hashable, StoredState]:
         """Return the states of all workers, on worker 0."""

@@ -14,13 +14,14 @@ import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..distributed import Job, Tag
+from ..distributed import Job, Tag, from_first
 from ..optimizer.arrays import StoredState
+from ..optimizer.states import read_states, write_states
 from ..shapes import Shape
 from .sharding import Sharding
 from .state_forms import Form, build_state, form_of, join_states, tensors_of
 
-__all__ = ["divide_states", "gather_states"]
+__all__ = ["divide_states", "gather_states", "states_from_first"]
 
 Key: TypeAlias = "str | int"
 
@@ -106,6 +107,22 @@ def divide_states(
         parts = _given_out(job, who, sharding, known, [_picked(form, together) for form in forms])
         found.update(parts.items())
     return found
+
+
+def states_from_first(
+    job: Job, who: str, keys: Sequence[Key], states: Mapping[Hashable, StoredState]
+) -> dict[Hashable, StoredState]:
+    """Return the states that worker 0 has of keys that each worker updates; all must call it.
+
+    >>> from rebind.distributed import current_job
+    >>> from rebind.ndarray import NDArray
+    >>> states_from_first(current_job(), "states", ["w"], {"w": NDArray(torch.ones(2)), "b": None})["w"].shape
+    (2,)
+    """
+    if not keys:
+        return {}
+    given: dict[Hashable, StoredState] = {key: states[key] for key in keys if key in states}
+    return read_states(from_first(job, who, write_states(given)))[0]
 
 
 # Arrays on their way.

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from ..device import Device
-from ..distributed import Job
+from ..distributed import Job, from_first
 from ..ndarray import NDArray
 from ..ndarray.serialization import array_from_bytes, array_to_bytes
 from ..ndarray.storage import DenseStorage
 
-__all__ = ["description", "from_record", "is_dense", "sum_over_workers", "to_record"]
+__all__ = ["broadcast", "description", "from_record", "is_dense", "sum_over_workers", "to_record"]
 
 Key = TypeVar("Key", bound="str | int")
 
@@ -50,6 +50,20 @@ def from_record(record: Tensor, device: Device | None = None) -> NDArray:
     """Return the array that `to_record` made bytes of, on a device."""
     found = array_from_bytes(record.numpy().tobytes())
     return found if device is None else found.as_in_context(device)
+
+
+def broadcast(job: Job, what: str, array: NDArray) -> None:
+    """Give all workers the values that worker 0 has in an array; all call it, with the same shape and storage type.
+
+    >>> from rebind.distributed import current_job
+    >>> broadcast(current_job(), "values", NDArray(torch.ones(2)))
+    """
+    if is_dense(array):
+        job.broadcast(array.tensor)
+        return
+    content = from_first(job, what, array_to_bytes(array) if job.rank == 0 else b"")
+    if job.rank:
+        array.exchange(array_from_bytes(content).as_in_context(array.context).storage)
 
 
 def sum_over_workers(job: Job, what: str, arrays: Mapping[Key, NDArray], tag: int) -> dict[Key, NDArray]:
