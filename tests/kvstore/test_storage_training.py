@@ -116,3 +116,27 @@ def test_resuming_over_workers(tmp_path: Path) -> None:
         assert turned_dense == 0
         for name, value in found.items():
             np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def test_predicting_and_other_shapes() -> None:
+    values, labels = rotated.samples()
+    of, dense = module(), module("default")
+    Rotated.turned_dense = 0
+    for each in (of, dense):
+        train(each, "local")
+        each.reshape([("data", (4, 4))], [("softmax_label", (4,))])
+        each.forward_backward(mx.io.DataBatch([mx.nd.array(values[:4])], [mx.nd.array(labels[:4])]))
+        each.update()
+    found = [each.predict(mx.io.NDArrayIter(values, None, 4)).asnumpy() for each in (of, dense)]
+    assert Rotated.turned_dense == 0
+    np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-6)
+
+
+def test_it_is_not_compiled() -> None:
+    of = mx.mod.Module(module().symbol, backend="eager")
+    with pytest.warns(UserWarning, match="compilers take dense arrays only; got storage type rotated"):
+        train(of, "local")
+    expected = module()
+    train(expected, "local")
+    for name, value in parameters(expected).items():
+        np.testing.assert_allclose(parameters(of)[name], value, rtol=1e-5, atol=1e-6)

@@ -72,8 +72,8 @@ class Plan:
         Runs instead of the code, where the target's backend has a compiler.
     infers
         Whether runs of which nothing is differentiated may be in PyTorch's inference mode, in which operators leave out
-        what autograd would have to know: on the processor, without a compiler, and without users' code, which may keep
-        tensors for a run that is recorded.
+        what autograd would have to know: on the processor, of dense arrays, without a compiler, and without users'
+        code, which may keep tensors for a run that is recorded.
     channels_last
         The positions of arguments that are best given with their channels last in memory.
     recomputed
@@ -277,7 +277,7 @@ def _make_plan(
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )
-    infers = not (target.training or compiled or runs_users_code(best)) and target.device.type == "cpu"
+    infers = writer.is_dense and not (target.training or compiled or runs_users_code(best))
     return Plan(
         target,
         code,
@@ -288,7 +288,7 @@ def _make_plan(
         constants,
         preparation,
         compiled,
-        infers,
+        infers and target.device.type == "cpu",
         last,
         writer.recomputed,
         is_dense=writer.is_dense,

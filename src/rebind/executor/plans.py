@@ -12,11 +12,13 @@ from ..device import Device
 from ..graph import Application, Entry, Facts, Graph, Target
 from ..graph.facts import CUDA_GRAPHS, Recompute
 from ..graph.passes import backend_named, uses_shapes
+from ..ops.storage_types import DENSE
 from ..shapes import is_known
 from .compiling import obstacle
 from .effort import are_small, bytes_of_results
 from .lower import Plan, lower
 from .recompute import has_marks
+from .storage_kernels import storage_of
 
 __all__ = ["Plans", "with_all_outputs"]
 
@@ -171,6 +173,11 @@ class Plans:
 
     def create_operators(self) -> None:
         """Create what remembers, for the shapes and types of `facts`; what was remembered so far is forgotten."""
+        stypes = {storage_of(node, self.facts) for node in self.graph.variables} - {DENSE}
+        if self.compiles and stypes:
+            self._run_uncompiled(
+                f"compilers take dense arrays only; got storage type {', '.join(sorted(stypes))}"
+            )
         for node, kernel in self._kernels.items():
             device = self.groups.get(node.attributes.get("__ctx_group__", ""), self.device)
             shapes = [self.facts.shapes.get(entry) for entry in node.inputs]

@@ -74,7 +74,7 @@ class Watch(Observer):
         >>> (x * 2).backward()
         x_grad 2.0
         """
-        shape, nothing = tensor.shape, tensor.detach().new_zeros(())
+        shape, nothing = tensor.shape, torch.zeros((), dtype=tensor.dtype, device=tensor.device)
 
         def report(gradient: Tensor | None) -> None:
             # A copy: the memory may be that of a parameter's gradient, which the next backward overwrites.
