@@ -3,6 +3,7 @@ import math
 import threading
 import time
 import weakref
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -145,21 +146,21 @@ def test_nothing_is_read_before_the_first_batch():
 
 
 class Clocked(DataIter):
-    """Takes some time by a clock of its own, and notes the threads that have read."""
+    """Takes some time by clocks of its own, one for each thread, and notes the threads that have read."""
 
     provide_data = provide_label = ()
 
     def __init__(self, seconds):
         super().__init__(1)
         self.seconds = seconds
-        self.now = 0.0
+        self.now = Counter()
         self.readers = []
 
     def perf_counter(self):
-        return self.now
+        return self.now[threading.get_ident()]
 
     def next(self):
-        self.now += self.seconds
+        self.now[threading.get_ident()] += self.seconds
         self.readers.append(threading.current_thread().name)
         return DataBatch([len(self.readers)])
 
@@ -184,11 +185,12 @@ def test_a_thread_reads_ahead_where_that_is_quicker(monkeypatch, reading, workin
         deadline = time.monotonic() + 20
         while len(source.readers) < read and time.monotonic() < deadline:
             time.sleep(0.001)
-        source.now += working
+        source.now[threading.get_ident()] += working
     ahead.close()
     assert found == [1, 2, 3, 4, 5, 6]
-    assert source.readers[0] != "rebind-prefetch"
-    by_thread = source.readers[3:6].count("rebind-prefetch")
+    ahead_of = [name.startswith("rebind-prefetch") for name in source.readers]
+    assert not ahead_of[0]
+    by_thread = sum(ahead_of[3:6])
     assert by_thread == (3 if is_ahead else 0)
 
 

@@ -2,7 +2,6 @@
 
 import gc
 import math
-import queue
 import subprocess
 import sys
 import threading
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from rebind.io import NDArrayIter, read_ahead
-from rebind.io.read_ahead import Reader, stop_all
+from rebind.io.read_ahead import Reader
 
 
 def source(count):
@@ -32,18 +31,6 @@ def asked(reader):
     return answer
 
 
-class Held(queue.SimpleQueue):
-    """A queue whose putting thread goes on when it is told to: it still holds the reader's lock."""
-
-    def __init__(self):
-        super().__init__()
-        self.go_on = threading.Event()
-
-    def put(self, item):
-        super().put(item)
-        assert self.go_on.wait(10)
-
-
 @pytest.fixture
 def pace(monkeypatch):
     """How long handing over is said to take: nothing lets the thread read, all that is too long keeps it from that."""
@@ -55,29 +42,32 @@ def pace(monkeypatch):
 
 
 @pytest.mark.parametrize("count", [3, 2], ids=["a batch", "the end"])
-def test_asking_again_before_the_thread_has_let_go(count, pace):
-    reader = Reader(source(count), depth=1)
-    items = reader._items = Held()
+def test_asking_again_while_the_thread_reads(count, pace):
+    goes_on = threading.Event()
+
+    class Slow(NDArrayIter):
+        def next(self):
+            if threading.current_thread().name.startswith("rebind-prefetch"):
+                assert goes_on.wait(10)
+            return super().next()
+
+    reader = Reader(Slow(np.arange(count, dtype=np.float32), batch_size=1), depth=1)
     pace(-1)
     assert reader.get()[0].data[0].item() == 0  # the thread may read one
     pace(float("inf"))
-    assert asked(reader)() == 1  # it has, and stands behind it
-    third = asked(reader)
-    items.go_on.set()
-    assert third() == (2 if count == 3 else None)
-    stop_all([reader.running])
+    second = asked(reader)
+    goes_on.set()
+    assert second() == 1
+    assert asked(reader)() == (2 if count == 3 else None)
+    reader.close()
 
 
 def test_asking_again_after_an_end_that_the_thread_has_found(pace):
     reader = Reader(source(1), depth=1)
-    items = reader._items = Held()
     pace(-1)
     assert reader.get()[0].data[0].item() == 0
-    assert asked(reader)() is None
-    assert asked(reader)() is None
-    items.go_on.set()
-    assert asked(reader)() is None
-    stop_all([reader.running])
+    assert [asked(reader)() for _ in range(3)] == [None, None, None]
+    reader.close()
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
@@ -92,7 +82,7 @@ def test_batches_come_in_order_whoever_reads_them(depth, pace):
                 pace(draws.choice([-1.0, 1e-5, float("inf")]))
                 assert asked(reader)() == expected
             assert [asked(reader)() for _ in range(2)] == [None, None]
-            stop_all([reader.running])
+            reader.close()
     finally:
         sys.setswitchinterval(before)
 
@@ -104,7 +94,7 @@ def test_an_iterator_that_is_collected_does_not_wait_for_its_thread(monkeypatch)
 
     class Slow(NDArrayIter):
         def next(self):
-            if threading.current_thread().name == "rebind-prefetch":
+            if threading.current_thread().name.startswith("rebind-prefetch"):
                 reads.set()
                 assert goes_on.wait(60)
             return super().next()
@@ -112,7 +102,7 @@ def test_an_iterator_that_is_collected_does_not_wait_for_its_thread(monkeypatch)
     ahead = read_ahead.ReadAheadIter(Slow(np.arange(9, dtype=np.float32), batch_size=1), prefetch_buffer=2)
     next(ahead)
     assert reads.wait(60)
-    (thread,) = (each for each in threading.enumerate() if each.name == "rebind-prefetch")
+    (thread,) = (each for each in threading.enumerate() if each.name.startswith("rebind-prefetch"))
     del ahead
     gc.collect()
     assert thread.is_alive()

@@ -8,7 +8,7 @@ from ..checks import LIST, Kind, check_kind, or_none
 from ..errors import ArgumentError, ShapeError
 from .batch import DataBatch, DataDesc, as_descs
 from .iterator import ITERATOR, CurrentBatch, DataIter, State
-from .read_ahead import Reader, stop_all, stop_with
+from .read_ahead import Reader, close_readers
 
 __all__ = ["PrefetchingIter"]
 
@@ -116,8 +116,7 @@ class PrefetchingIter(CurrentBatch):
     def close(self) -> None:
         """End the threads."""
         if self._readers is not None:
-            self._stop.detach()
-            stop_all([each.running for each in self._readers])
+            close_readers(self._readers)
             self._readers = None
 
     def iter_next(self) -> bool:
@@ -125,8 +124,6 @@ class PrefetchingIter(CurrentBatch):
             return False
         if self._readers is None:
             self._readers = [Reader(each, _DEPTH) for each in self.iters]
-            # A thread refers to its reader only, so that this object can be collected, which ends the threads.
-            self._stop = stop_with(self, [each.running for each in self._readers])
         batches, self._positions = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
         if None in batches:
             self._done = True

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import math
 import os
-import queue
-import threading
 import time
-import weakref
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 from .batch import DataBatch
 from .iterator import DataIter, OneArrayBatch, State
 
-__all__ = ["ReadAheadIter", "Reader", "ReadingThread", "stop_all", "stop_with"]
+__all__ = ["ReadAheadIter", "Reader", "close_readers"]
 
 #: Seconds that handing a batch from one thread to another costs both of them, about.
 _HANDING_OVER = 1e-4
@@ -28,14 +26,6 @@ class _Item(NamedTuple):
     took: float  # seconds
 
 
-class ReadingThread(NamedTuple):
-    """What it takes to end a reader's thread: nothing that refers to the reader, or to an error that it has raised."""
-
-    threads: list[threading.Thread]  # none, or one that has been started: before, it refers to the reader
-    stopped: threading.Event
-    room: queue.SimpleQueue[None]  # one entry for each batch that may be read
-
-
 class Reader:
     """Reads one iterator, ahead in a thread wherever that is quicker.
 
@@ -46,40 +36,43 @@ class Reader:
     Parameters
     ----------
     source
-        The iterator. Until `stop_all`, nothing else may use it.
+        The iterator. Until `close`, nothing else may use it.
     depth
         How many batches wait at most, each with the memory that it takes.
-
-    Attributes
-    ----------
-    running
-        For `stop_all`.
     """
 
     def __init__(self, source: DataIter, depth: int) -> None:
-        # Not `queue.Queue`, which takes several locks for an entry, each of which may hand the interpreter over.
-        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
-        self._source = source
-        self._reading = threading.Lock()  # held while a batch is read, and until it waits in its place
-        self._depth = depth
-        self._room = depth  # what the thread has not been given yet
+        self._source, self._depth = source, depth
+        self._pool: ThreadPoolExecutor | None = None  # one thread, which ends when nothing refers to the pool
+        self._ahead: deque[Future[_Item]] = deque()
         self._last: _Item | None = None
         self._returned = -math.inf  # when `get` did
-        self.running = ReadingThread([], threading.Event(), queue.SimpleQueue())
         self._pid = os.getpid()
         self._position = _position(source)  # after the batch that was returned last
 
-    def read_ahead(self) -> None:
-        """Read wherever there is room, until the end or `stop_all`: what the thread does."""
-        _, stopped, room = self.running
-        while True:
-            room.get()
-            with self._reading:
-                if stopped.is_set() or self._last:
-                    return
-                self._items.put(self._read())
+    def get(self) -> tuple[DataBatch | None, State | None]:
+        """Return the next batch, None at the end, and the position after it."""
+        if self._pid != os.getpid():
+            self._begin_again_in_child()
+        away = time.perf_counter() - self._returned
+        # The thread reads nothing while no batch is on its way.
+        batch, position, took = self._ahead.popleft().result() if self._ahead else self._read()
+        self._position = position
+        if batch is None or isinstance(batch, Exception):
+            self.close(wait=False)
+            if batch is not None:
+                raise batch
+            return None, position
+        if min(away, took) > _HANDING_OVER:
+            self._pool = self._pool or ThreadPoolExecutor(1, "rebind-prefetch")
+            while len(self._ahead) < self._depth:
+                self._ahead.append(self._pool.submit(self._read))
+        self._returned = time.perf_counter()
+        return batch, position
 
     def _read(self) -> _Item:
+        if self._last is not None:  # asked again after the end or an error, the answer is the same
+            return self._last
         began = time.perf_counter()
         batch: DataBatch | Exception | None
         try:
@@ -91,23 +84,7 @@ class Reader:
         item = _Item(batch, _position(self._source), time.perf_counter() - began)
         if batch is None or isinstance(batch, Exception):
             self._last = item
-            # The thread ends now: it refers to the error's frames, and so to the caller.
-            self.running.room.put(None)
         return item
-
-    def get(self) -> tuple[DataBatch | None, State | None]:
-        """Return the next batch, None at the end, and the position after it."""
-        if self._pid != os.getpid():
-            self._begin_again_in_child()
-        away = time.perf_counter() - self._returned
-        batch, position, took = self._next()
-        self._position = position
-        if isinstance(batch, Exception):
-            raise batch
-        if batch is not None and min(away, took) > _HANDING_OVER:
-            self._give_room()
-        self._returned = time.perf_counter()
-        return batch, position
 
     def _begin_again_in_child(self) -> None:
         """Read on from the batch that was returned last, in a child of a fork, where the thread is not.
@@ -115,89 +92,30 @@ class Reader:
         A source that has no position is taken as it is: what was read ahead comes first, and a batch that the thread
         was in the middle of may be lost.
         """
-        self._pid = os.getpid()
-        self._reading = threading.Lock()
-        self._room = self._depth - self._items.qsize()
-        threads, _, room = self.running
-        threads.clear()
-        while not room.empty():
-            room.get()
-        if self._position is not None:
-            self._items, self._last, self._room = queue.SimpleQueue(), None, self._depth
+        self._pid, self._pool = os.getpid(), None
+        if self._position is None:
+            self._ahead = deque(item for item in self._ahead if item.done())
+        else:
+            self._ahead.clear()
+            self._last = None
             self._source.load_state_dict(self._position)
 
-    def _next(self) -> _Item:
-        if self._items.empty():
-            if self._last is not None:  # asked again after the end or an error, the answer is the same
-                return self._last
-            # Whoever holds the lock reads a batch, if the thread has been given room for one that has not come yet.
-            # Otherwise it has just put one, which was the one before, and lets go of the lock now.
-            if self._reading.acquire(blocking=self._room == self._depth):
-                try:
-                    if self._items.empty():  # still: the thread may just have read one
-                        return self._last or self._read()
-                finally:
-                    self._reading.release()
-        item = self._items.get()
-        self._room += 1
-        return item
-
-    def _give_room(self) -> None:
-        threads, _, room = self.running
-        for _ in range(self._room):
-            room.put(None)
-        self._room = 0
-        if not threads:
-            thread = _Thread(self)
-            thread.start()
-            threads.append(thread)
+    def close(self, wait: bool = True) -> None:
+        """End the thread after the batch that it is reading; return when it has ended, unless `wait` is false."""
+        if self._pool is not None and self._pid == os.getpid():
+            self._pool.shutdown(wait, cancel_futures=True)
+        self._ahead.clear()
 
 
-def stop_all(running: Sequence[ReadingThread], wait: bool = True) -> None:
-    """End the threads of readers, each after the batch that it is reading.
+def close_readers(readers: Sequence[Reader]) -> None:
+    """End the threads of several readers, at the same time.
 
-    Parameters
-    ----------
-    running
-        What belongs to the threads.
-    wait
-        Whether to return when they have ended.
+    >>> close_readers([])
     """
-    for each in running:
-        each.stopped.set()
-        each.room.put(None)  # for one that waits for room
-    for each in running if wait else ():
-        for thread in each.threads:
-            thread.join()
-
-
-def stop_with(owner: object, running: Sequence[ReadingThread]) -> weakref.finalize[..., object]:
-    """End threads when an object is collected that is used no more; ``detach()`` of the answer takes that back."""
-    # Without a wait: memory may be collected anywhere, also within `threading`, whose locks joining a thread takes.
-    finalizer = weakref.finalize(owner, stop_all, running, wait=False)
-    finalizer.atexit = False
-    return finalizer
-
-
-class _Thread(threading.Thread):
-    """A reader's thread.
-
-    A daemon: a script that ends in the middle of an epoch must not wait for what it would read.
-    """
-
-    def __init__(self, reader: Reader) -> None:
-        super().__init__(target=reader.read_ahead, name="rebind-prefetch", daemon=True)
-        self.running = reader.running
-
-
-@atexit.register
-def _stop_at_exit() -> None:
-    # A thread that is in torch while Python ends aborts the process, also one that has read all: of an iterator that
-    # was dropped it has the last reference, and frees arrays. Python lists threads until that is done.
-    threads = [each for each in threading.enumerate() if isinstance(each, _Thread)]
-    stop_all([each.running for each in threads], wait=False)
-    for thread in threads:
-        thread.join()
+    for reader in readers:
+        reader.close(wait=False)
+    for reader in readers:
+        reader.close()
 
 
 def _position(source: DataIter) -> State | None:
@@ -254,10 +172,8 @@ class ReadAheadIter(OneArrayBatch):
 
     def _next_ahead(self) -> DataBatch | None:
         if self._reader is None:
+            # It refers to the source only, so that this object can be collected, which ends the thread.
             self._reader = Reader(self._source, self._depth)
-            # The thread refers to the reader only, so that this object can be collected, which ends the thread. What is
-            # registered here must not lead to the reader, whose error has frames that hold this object.
-            self._stop = stop_with(self, [self._reader.running])
         batch, self._position = self._reader.get()
         return batch
 
@@ -273,8 +189,7 @@ class ReadAheadIter(OneArrayBatch):
     def close(self) -> None:
         """End the thread."""
         if self._reader is not None:
-            self._stop.detach()
-            stop_all([self._reader.running])
+            self._reader.close()
             self._reader = None
 
     def state_dict(self) -> State:
