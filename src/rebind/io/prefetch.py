@@ -88,22 +88,16 @@ class PrefetchingIter(CurrentBatch):
         >>> [(desc.name, desc.shape) for desc in both.provide_data]
         [('left', (2, 3)), ('right', (2, 5))]
         """
-        names = self.rename_data or [{}] * self.n_iter
-        return [
-            desc
-            for each, new in zip(self.iters, names, strict=True)
-            for desc in as_descs(each.provide_data, new)
-        ]
+        return self._provided("provide_data", self.rename_data)
 
     @property
     def provide_label(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
         """Descriptions of a batch's labels, of all iterators in turn."""
-        names = self.rename_label or [{}] * self.n_iter
-        return [
-            desc
-            for each, new in zip(self.iters, names, strict=True)
-            for desc in as_descs(each.provide_label, new)
-        ]
+        return self._provided("provide_label", self.rename_label)
+
+    def _provided(self, name: str, new_names: Sequence[Mapping[str, str]] | None) -> list[DataDesc]:
+        pairs = zip(self.iters, new_names or [{}] * self.n_iter, strict=True)
+        return [desc for each, new in pairs for desc in as_descs(getattr(each, name), new)]
 
     def reset(self) -> None:
         """Begin a new epoch; batches that were read ahead are dropped."""

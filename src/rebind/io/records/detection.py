@@ -23,12 +23,10 @@ from .iterators import (
     checked_shape,
     group_of,
     part_settings,
-    record_batches,
     start_reading,
     taking,
     unpacked,
 )
-from .mean_image import mean_image
 from .normalizing import Normalization, Normalizer
 from .source import Record, RecordFiles
 
@@ -411,23 +409,18 @@ class ImageDetRecordIter(ReadAheadIter):
         shape = checked_shape(who, records.data_shape)
         dtype = records.dtype or torch.float32
         augmenter = _Augmenter(group_of(_Augmentation, given), shape)
-        normalization = group_of(_DetectionNormalization, given)
-        normalizer = Normalizer(Normalization(**vars(normalization)), shape, dtype, who)
+        normalization = Normalization(**vars(group_of(_DetectionNormalization, given)))
+        normalizer = Normalizer(normalization, shape, dtype, who)
         labels = LabelTable(records.path_imglist)
-        writer = _SampleWriter(augmenter, normalizer, labels, records)
-        label_shape = (4 + _label_room(records, labels),)
-        chance = records.chance_seed() if augmenter.by_chance else None
-        if normalization.mean_img:
-            plain = Normalizer(Normalization(), shape, torch.float32, who)
-            unnormalized = _SampleWriter(augmenter, plain, labels, records)
-            normalizer.mean = mean_image(
-                normalization.mean_img,
-                shape,
-                records.part,
-                lambda *part: record_batches(records.of(*part), unnormalized, shape, label_shape, chance),
-            )
-        batches = record_batches(records, writer, shape, label_shape, chance, dtype)
-        start_reading(self, batches, records)
+        start_reading(
+            self,
+            records,
+            (shape, (4 + _label_room(records, labels),)),
+            dtype,
+            lambda normalizer: _SampleWriter(augmenter, normalizer, labels, records),
+            normalizer,
+            by_chance=augmenter.by_chance,
+        )
 
     @property
     def broken(self) -> list[str]:

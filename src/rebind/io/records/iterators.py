@@ -23,7 +23,7 @@ from ..partition import check_part, chosen_part
 from ..read_ahead import ReadAheadIter
 from ..settings import settings
 from .augmenting import Augmentation, Augmenter
-from .batches import RecordBatches
+from .batches import RecordBatches, WriteSample
 from .mean_image import mean_image
 from .normalizing import Normalization, Normalizer
 from .source import Order, Record, RecordFiles, record_source
@@ -359,22 +359,16 @@ class ImageRecordIter(ReadAheadIter):
         augmenter = Augmenter(group_of(Augmentation, given), shape)
         normalizer = Normalizer(group_of(Normalization, given), shape, dtype, who)
         labels = LabelTable(records.path_imglist)
-        writer = _SampleWriter(augmenter, normalizer, labels, records.label_width)
         label_shape = (records.label_width,) if records.label_width > 1 else ()
-        mean_img = normalizer.settings.mean_img
-        if mean_img and dtype is not torch.uint8:
-            plain = Normalizer(Normalization(), shape, torch.float32, who)
-            unnormalized = _SampleWriter(augmenter, plain, labels, records.label_width)
-            chance = records.chance_seed() if augmenter.by_chance else None
-            normalizer.mean = mean_image(
-                mean_img,
-                shape,
-                records.part,
-                lambda *part: record_batches(records.of(*part), unnormalized, shape, label_shape, chance),
-            )
-        chance = records.chance_seed() if augmenter.by_chance or normalizer.by_chance else None
-        batches = record_batches(records, writer, shape, label_shape, chance, dtype)
-        start_reading(self, batches, records)
+        start_reading(
+            self,
+            records,
+            (shape, label_shape),
+            dtype,
+            lambda normalizer: _SampleWriter(augmenter, normalizer, labels, records.label_width),
+            normalizer,
+            by_chance=augmenter.by_chance,
+        )
 
     @property
     def broken(self) -> list[str]:
@@ -382,46 +376,50 @@ class ImageRecordIter(ReadAheadIter):
         return self._source.broken  # type: ignore[attr-defined]  # `_source` is a `RecordBatches`
 
 
-def record_batches(
+def start_reading(
+    iterator: ReadAheadIter,
     records: RecordSettings,
-    write: Callable[..., int],
-    data_shape: tuple[int, ...],
-    label_shape: tuple[int, ...],
-    chance: int | None,
-    dtype: torch.dtype = torch.float32,
-) -> RecordBatches:
-    """Return the batches of record files."""
-    source = record_source(RecordFiles(records.path_imgrec), records.order(), records.path_imgidx)
-    return RecordBatches(
-        source,
-        write,
-        DataDesc(records.data_name, (records.batch_size, *data_shape), numpy_type(dtype)),
-        DataDesc(records.label_name, (records.batch_size, *label_shape), np.float32),
-        dtype=dtype,
-        round_batch=records.round_batch,
-        seed=chance,
-        threads=records.preprocess_threads,
-        skip_broken=records.skip_broken,
-        pinned=records.pinned,
-        ahead=records.prefetch_buffer,
-    )
-
-
-def start_reading(iterator: ReadAheadIter, batches: RecordBatches, records: RecordSettings) -> None:
-    """Let an iterator read batches ahead.
+    shapes: tuple[tuple[int, int, int], tuple[int, ...]],
+    dtype: torch.dtype,
+    writer: Callable[[Normalizer], WriteSample],
+    normalizer: Normalizer,
+    *,
+    by_chance: bool,
+) -> None:
+    """Let an iterator read batches ahead, of samples and labels of some shapes, with the mean image subtracted.
 
     Its threads end, and its files are closed, when nothing refers to the batches any more. No finalizer does that: it
     could run while a thread pool or `threading` holds the locks that it needs.
     """
-    ReadAheadIter.__init__(iterator, batches, records.prefetch_buffer)
+    who, mean_img = type(iterator).__name__, normalizer.settings.mean_img
+
+    def batches(part: RecordSettings, normalizer: Normalizer, dtype: torch.dtype) -> RecordBatches:
+        return RecordBatches(
+            record_source(RecordFiles(part.path_imgrec), part.order(), part.path_imgidx),
+            writer(normalizer),
+            DataDesc(part.data_name, (part.batch_size, *shapes[0]), numpy_type(dtype)),
+            DataDesc(part.label_name, (part.batch_size, *shapes[1]), np.float32),
+            dtype=dtype,
+            round_batch=part.round_batch,
+            seed=part.chance_seed() if by_chance or normalizer.by_chance else None,
+            threads=part.preprocess_threads,
+            skip_broken=part.skip_broken,
+            pinned=part.pinned,
+            ahead=part.prefetch_buffer,
+        )
+
+    if mean_img and dtype is not torch.uint8:
+        plain = Normalizer(Normalization(), shapes[0], torch.float32, who)
+        normalizer.mean = mean_image(
+            mean_img,
+            shapes[0],
+            records.part,
+            lambda *part: batches(records.of(*part), plain, torch.float32),
+        )
+    ReadAheadIter.__init__(iterator, batches(records, normalizer, dtype), records.prefetch_buffer)
     iterator.num_parts, iterator.part_index = records.part
     if records.verbose:
-        log().info(
-            "%s: %s, %d threads decode.",
-            type(iterator).__name__,
-            records.path_imgrec,
-            records.preprocess_threads,
-        )
+        log().info("%s: %s, %d threads decode.", who, records.path_imgrec, records.preprocess_threads)
 
 
 class ImageRecordUInt8Iter(ImageRecordIter):
