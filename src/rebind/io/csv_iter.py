@@ -32,7 +32,7 @@ class CSVIter(ReadAheadIter):
     """Batches from files of comma-separated numbers, one sample in each line.
 
     The files are read in pieces, in a thread, ahead of the training loop; the numbers of the first pieces, up to 128 MB
-    (the option ``REBIND_KEPT_NUMBERS``), are kept for the next epochs, as long as the files do not change. A line that
+    (the option ``REBIND_KEPT_NUMBERS``), are saved for the next epochs, as long as the files do not change. A line that
     is not `data_shape` numbers is an error with its file, line and column; MXNet reads ``1x`` as 1 and ``0x10`` as 0.
     Blank lines, blanks around numbers, a comma at the end of a line and a byte order mark are allowed.
 
@@ -51,7 +51,7 @@ class CSVIter(ReadAheadIter):
         Samples in a batch.
     round_batch
         Whether samples from the start fill the last batch up, in which case the next epoch begins behind them. If not,
-        the last batch keeps samples of the batch before it, and each epoch begins with the first sample. A batch's
+        the last batch ends with samples of the batch before it, and each epoch begins with the first sample. A batch's
         `pad` counts these samples.
     prefetch_buffer
         How many batches are read ahead at most.

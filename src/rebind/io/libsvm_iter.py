@@ -38,8 +38,8 @@ class LibSVMIter(ReadAheadIter):
 
     Columns count from 0. A column without a value has 1; of several values for one column the last counts. The weight
     of a label (``1:0.5``), ``qid:3`` and comments behind ``#`` are skipped. The files are read in pieces, ahead of the
-    training loop, and their numbers kept, as by `CSVIter`. MXNet skips what does not parse, and writes beyond its
-    memory for a column that is not in `data_shape`; here both are errors with file, line and column.
+    training loop, and their numbers saved for the next epochs, as by `CSVIter`. MXNet skips what does not parse, and
+    writes beyond its memory for a column that is not in `data_shape`; here both are errors with file, line and column.
 
     Batches are dense, where MXNet's are of storage type ``csr``, which rebind does not have yet.
 

@@ -114,7 +114,7 @@ class MNISTIter(OneArrayBatch):
         self._device = Device("cpu", 0)
         _, rows, columns = pictures.shape
         shape = (rows * columns,) if flat else (1, rows, columns)
-        # Bytes, a quarter of what MXNet keeps: those of a batch become numbers when it is made.
+        # Bytes, a quarter of what MXNet stores: those of a batch become numbers when it is made.
         self._pictures = torch.from_numpy(pictures[order + first]).reshape(-1, *shape)
         self._labels = torch.from_numpy(labels[order + first]).to(dtype=self._dtype)
         given = dtypes.numpy_type(self._dtype)

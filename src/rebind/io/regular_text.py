@@ -145,7 +145,7 @@ def _new_parser() -> simdjson.Parser:
 
 
 def _has_whole_minus_zero(text: np.ndarray) -> bool:
-    """Return whether there is a ``-0``, which is read as a whole number, without its sign; ``-0.0`` keeps it."""
+    """Return whether there is a ``-0``, which is read as a whole number, without its sign; ``-0.0`` has it."""
     # What may follow it is less than a point: a comma, a blank.
     return bool(((text[:-2] == ord("-")) & (text[1:-1] == ord("0")) & (text[2:] < ord("."))).any())
 

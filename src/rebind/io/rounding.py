@@ -20,7 +20,7 @@ class RoundedBatches(DataIter):
     """Batches of a reader's rows.
 
     With `round_batch`, rows from the start fill the last batch up, and the next epoch begins behind them. Without it,
-    the last batch keeps what the batch before had in its place, and every epoch begins at the first row. In either case
+    the last batch ends with samples of the batch before, and every epoch begins at the first row. In either case
     `pad` counts these rows, and `index` is the number of each row.
 
     Parameters
@@ -119,7 +119,7 @@ class RoundedBatches(DataIter):
 
     def load_state_dict(self, state: State) -> None:
         self._before = None
-        if state["before"] is not None:  # read again, rather than kept in every saved position
+        if state["before"] is not None:  # read again, rather than saved in every position
             self._before_at = state["before"]
             self._reader.load_state_dict(self._before_at["reader"])
             first = int(self._before_at["row"])

@@ -100,7 +100,7 @@ class RecordBatches(DataIter):
     def _new_buffers(self) -> Buffers | None:
         # Those that are decoded or wait, the one in use, and one to spare.
         shape, dtype = self.provide_data[0].shape, written_dtype(self._dtype)
-        return None if self._pinned else Buffers(shape, dtype, kept=self._ahead + 4)
+        return None if self._pinned else Buffers(shape, dtype, spare=self._ahead + 4)
 
     def _begin_again_in_child(self) -> None:
         """Leave the threads, in a child of a fork, where they are not, and what they were decoding; nothing is lost."""

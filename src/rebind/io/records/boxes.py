@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Limits", "Region", "cropped", "mirrored", "moved", "split_label"]
+__all__ = ["Limits", "Region", "cropped", "mirrored", "seen_from", "split_label"]
 
 
 class Region(NamedTuple):
@@ -50,7 +50,7 @@ def mirrored(objects: np.ndarray) -> np.ndarray:
     return out
 
 
-def moved(objects: np.ndarray, region: Region) -> np.ndarray:
+def seen_from(objects: np.ndarray, region: Region) -> np.ndarray:
     """Return objects as seen from a region: its corners have coordinates 0 and 1."""
     out = objects.copy()
     out[:, [1, 3]] = (objects[:, [1, 3]] - region.left) / region.width
@@ -61,7 +61,7 @@ def moved(objects: np.ndarray, region: Region) -> np.ndarray:
 def cropped(
     objects: np.ndarray, region: Region, limits: Limits, least_inside: float | None
 ) -> np.ndarray | None:
-    """Return the objects that are left in a region; None where it does not keep the limits, or none is left.
+    """Return the objects that are left in a region; None where it is not within the limits, or none is left.
 
     Parameters
     ----------
@@ -91,6 +91,6 @@ def cropped(
         inside = shares[2] > least_inside
     if not fits.any() or not inside.any():
         return None
-    out = moved(objects[inside], region)
+    out = seen_from(objects[inside], region)
     out[:, 1:5] = np.clip(out[:, 1:5], 0, 1)
     return out

@@ -18,12 +18,12 @@ class Buffers:
     ----------
     shape, dtype
         Of the tensors.
-    kept
-        How many free ones are kept at most.
+    spare
+        How many free ones there are at most.
 
     Examples
     --------
-    >>> buffers = Buffers((2, 3), torch.float32, kept=2)
+    >>> buffers = Buffers((2, 3), torch.float32, spare=2)
     >>> tensor = buffers.take()
     >>> row, address = tensor[0], tensor.data_ptr()
     >>> del tensor
@@ -34,8 +34,8 @@ class Buffers:
     True
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, kept: int) -> None:
-        self._shape, self._kept = shape, kept
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, spare: int) -> None:
+        self._shape, self._spare = shape, spare
         self._dtype = torch.empty(0, dtype=dtype).numpy().dtype
         self._free: list[np.ndarray] = []
         self._lock = threading.Lock()
@@ -46,7 +46,7 @@ class Buffers:
             memory = self._free.pop() if self._free else None
         if memory is None:
             memory = np.empty(self._shape, self._dtype)  # NumPy asks for large pages, which torch does not
-        # A storage of torch keeps the array that it was made from for as long as any tensor has it.
+        # A storage of torch refers to the array that it was made from as long as any tensor has it.
         lent = memory.view()
         weakref.finalize(lent, _give_back, weakref.ref(self), memory).atexit = False
         return torch.from_numpy(lent)
@@ -56,7 +56,7 @@ class Buffers:
         # Called wherever the last tensor is dropped, in the middle of `take` too: without waiting.
         if self._lock.acquire(blocking=False):
             try:
-                if len(self._free) < self._kept:
+                if len(self._free) < self._spare:
                     self._free.append(memory)
             finally:
                 self._lock.release()

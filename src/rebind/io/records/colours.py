@@ -57,7 +57,7 @@ def jittered(
 def shifted_hls(
     picture: np.ndarray, draws: np.random.Generator, hue: int, lightness: int, saturation: int
 ) -> np.ndarray:
-    """Return a picture whose hue, lightness and saturation are moved by up to the given numbers.
+    """Return a picture whose hue, lightness and saturation change by up to the given numbers.
 
     Hue is from 0 to 180, the others from 0 to 255, as OpenCV has them; they are cut at these bounds.
     """

@@ -15,7 +15,7 @@ from ...params import AtLeast, Between
 from ...recordio.stream import record_heads
 from ..read_ahead import ReadAheadIter
 from .augmenting import decoded, interpolation_of, shorter_edge_to
-from .boxes import Limits, Region, cropped, mirrored, moved, split_label
+from .boxes import Limits, Region, cropped, mirrored, seen_from, split_label
 from .colours import contrasted, shifted_hls
 from .iterators import (
     LabelTable,
@@ -231,12 +231,12 @@ class _Augmenter:
         out = np.full((rows, columns, channels), self.settings.fill_value, np.uint8)
         out[top : top + height, left : left + width] = picture
         region = Region(-left / width, -top / height, columns / width, rows / height)
-        return out, moved(objects, region)
+        return out, seen_from(objects, region)
 
     def _cropped(
         self, picture: np.ndarray, objects: np.ndarray, draws: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first region, of any sampler, that keeps its limits; the whole picture where there is none."""
+        """Return the first region, of any sampler, within its limits; the whole picture where there is none."""
         s = self.settings
         least_inside = s.emit_overlap_thresh if s.crop_emit_mode == "overlap" else None
         height, width = picture.shape[:2]
@@ -370,7 +370,7 @@ class ImageDetRecordIter(ReadAheadIter):
         Probability of a margin, and how many times as large the picture is with it at most.
     max_random_hue, random_hue_prob, max_random_saturation, random_saturation_prob, max_random_illumination,
     random_illumination_prob
-        By how much hue, saturation and lightness are moved at most, and the probability of each.
+        By how much hue, saturation and lightness change at most, and the probability of each.
     max_random_contrast, random_contrast_prob
         Multiply by a factor in ``[1 - x, 1 + x]``, and the probability of it.
     rand_mirror_prob

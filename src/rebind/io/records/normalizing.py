@@ -73,8 +73,8 @@ class Normalizer:
         if dtype in (torch.uint8, torch.int8):
             ignored = bool((self._factor != 1).any()) or s.max_random_contrast or s.max_random_illumination
             if ignored or (dtype is torch.uint8 and (self.mean.any() or s.mean_img)):
-                kept = "are not normalized" if dtype is torch.uint8 else "have their mean subtracted only"
-                warn_user(f"{who}: pictures of {str(dtype).removeprefix('torch.')} {kept}, as in MXNet")
+                effect = "are not normalized" if dtype is torch.uint8 else "have their mean subtracted only"
+                warn_user(f"{who}: pictures of {str(dtype).removeprefix('torch.')} {effect}, as in MXNet")
         self.by_chance = bool(s.rand_mirror or s.max_random_contrast or s.max_random_illumination)
 
     def __call__(self, picture: np.ndarray, draws: np.random.Generator | None, out: np.ndarray) -> None:
