@@ -45,7 +45,7 @@ class Tuning:
     def __repr__(self) -> str:
         said = [f"{name}: {what}" for name, what in self.done.items()]
         said += [f"not {name}: {why}" for name, why in self.not_done.items()]
-        return f"<Tuning: {'; '.join(said) or 'nothing was asked for'}>"
+        return f"<Tuning: {'; '.join(said) or 'nothing is set'}>"
 
     def undo(self) -> None:
         """Put back what this call has set, as far as the system allows; what another call has set stands.
@@ -57,7 +57,7 @@ class Tuning:
         >>> tuning = tune()
         >>> tuning.undo()
         >>> tuning
-        <Tuning: nothing was asked for>
+        <Tuning: nothing is set>
         """
         for name in [*self.done]:
             del self.done[name]
