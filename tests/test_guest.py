@@ -135,6 +135,26 @@ def test_compiled_training_changes_nothing() -> None:
     assert {*found} <= {"native threads"}, found
 
 
+def test_a_warning_of_the_program_is_shown_once_beside_compiled_runs() -> None:
+    program = (
+        FIT.format(options=', backend="aot_eager"')
+        + """
+shown = []
+warnings.showwarning = lambda *what: shown.append(what)
+for size in (3, 5, 7, 9):  # the first of other sizes are compiled
+    other = mx.io.DataBatch([mx.nd.ones((size, 6))])
+    module.forward(other, is_train=False)
+    module.forward(other, is_train=False)
+for _ in range(4):
+    warnings.warn("a mean of nothing", RuntimeWarning)
+    module.forward(other, is_train=False)
+    module.get_outputs()[0].wait_to_read()
+assert [str(what[0]) for what in shown] == ["a mean of nothing"], shown
+"""
+    )
+    assert {*changes(program)} <= {"native threads"}
+
+
 def test_tune_changes_what_it_says() -> None:
     program = """
 import rebind

@@ -45,17 +45,17 @@ _numbers = itertools.count()
 _DETAILS = ("Developer debug context: ", "Explanation: ")
 
 #: What the compiler warns of while it works, and the user can do nothing about.
-_NO_WARNINGS = "|".join(
-    (
-        # Ours are of pure functions of shapes and parameters: to trace through them is right.
-        r"(?s)Dynamo detected a call to a `functools\.lru_cache`",
-        # It makes an instance of each `torch.autograd.Function` that it meets.
-        r"<class 'torch\.autograd\.function\.Function'> should not be instantiated",
-        r"\s*Online softmax is disabled on the fly",
-        # MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION is for that.
-        r"TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled",
-    )
+_WARNINGS = (
+    # Ours are of pure functions of shapes and parameters: to trace through them is right.
+    r"Dynamo detected a call to a `functools\.lru_cache`",
+    # It makes an instance of each `torch.autograd.Function` that it meets.
+    r"<class 'torch\.autograd\.function\.Function'> should not be instantiated",
+    r"\s*Online softmax is disabled on the fly",
+    # MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION is for that.
+    r"TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled",
 )
+#: A filter that ignores these, as `warnings.filters` has them.
+_IGNORED = ("ignore", re.compile("|".join(_WARNINGS)), Warning, None, 0)
 
 #: Conditions of what is global that say that a function, a class or a module is the same.
 _OF_CODE = frozenset((
@@ -185,9 +185,14 @@ def without_warnings_of_compilers() -> Iterator[None]:
     >>> with without_warnings_of_compilers():
     ...     warnings.warn("Online softmax is disabled on the fly")
     """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=_NO_WARNINGS)
+    # `warnings.catch_warnings` would have Python forget, in each call, which warnings it has shown once already.
+    filters = cast("list[object]", warnings.filters)
+    filters.insert(0, _IGNORED)
+    try:
         yield
+    finally:
+        with contextlib.suppress(ValueError):  # another thread has put other filters there
+            filters.remove(_IGNORED)
 
 
 def with_own_code(function: F) -> F:
