@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-import rebind  # noqa: F401  # before any test imports torch: tests run beside each other, see docs/performance.md
+# Before PyTorch is loaded: tests run beside each other, see docs/performance.md.
+os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+
 from rebind.graph.passes import BACKENDS
 
 # Each pass is followed by a check that the graph is well-formed.
