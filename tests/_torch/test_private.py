@@ -12,8 +12,9 @@ from rebind._torch.private import USES, optional, private
 
 
 @pytest.fixture(autouse=True)
-def own_uses() -> Iterator[None]:
+def own_uses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = dict(USES)
+    monkeypatch.setenv("REBIND_PRIVATE_TORCH", "1")
     yield
     USES.clear()
     USES.update(before)

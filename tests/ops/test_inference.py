@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from tests.newer_torch import uses_private_names
 
 import rebind as mx
 from rebind.graph.inference import meta_shapes
@@ -188,6 +189,7 @@ print([name for name in ("sympy", "torch._dynamo", "torch._inductor") if name in
 """
 
 
+@uses_private_names
 def test_training_a_network_of_common_layers_does_not_import_what_compilers_need():
     done = subprocess.run([sys.executable, "-c", BIND_AND_RUN], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout == "[]\n"

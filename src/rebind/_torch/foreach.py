@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
 from typing import Any, TypeAlias, TypeVar
 
 import torch
@@ -41,8 +40,11 @@ def _one_call(public: F) -> F:
 
 
 def _rows(tensors: Tensors, *others: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield for each tensor what belongs to it."""
-    return zip(tensors, *[o if isinstance(o, (list, tuple)) else repeat(o) for o in others], strict=False)
+    """Return for each tensor what belongs to it."""
+    columns = [each if isinstance(each, (list, tuple)) else [each] * len(tensors) for each in others]
+    if any([len(column) != len(tensors) for column in columns]):
+        raise RuntimeError(f"lists must have the length of the first one, {len(tensors)}")
+    return zip(tensors, *columns, strict=True)
 
 
 @_one_call

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.newer_torch import uses_private_names
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -139,6 +140,7 @@ def assert_same(found: list[Tensor], wanted: list[Tensor]) -> None:
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-3)
 
 
+@uses_private_names
 @pytest.mark.parametrize("name", CASES)
 def test_a_tracer_meets_one_call(name: str) -> None:
     case = CASES[name]

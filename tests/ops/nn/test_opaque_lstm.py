@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.newer_torch import uses_private_names
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
@@ -71,6 +72,7 @@ def assert_same(found: list[Tensor], wanted: list[Tensor], tolerance: float = 1e
 COMPILERS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)]
 
 
+@uses_private_names
 @pytest.mark.parametrize("backend", COMPILERS)
 @pytest.mark.parametrize("wanted", [[3], [0, 1, 2, 3]], ids=["parameters", "all"])
 @pytest.mark.parametrize("used", [[0], [1, 2], [0, 1, 2]], ids=["outputs", "states", "both"])
@@ -83,6 +85,7 @@ def test_compiled_training_is_torch_s(
     assert_same(results(compiled, given, wanted, used), results(network, given, wanted, used))
 
 
+@uses_private_names
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_compiler_sees_one_call_a_direction(dtype: torch.dtype) -> None:
     calls: list[str] = []
