@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.newer_torch import uses_private_names
 from torch import fx
 
 from rebind.executor import compiling
@@ -30,6 +31,7 @@ SETTINGS = [
 ]
 
 
+@uses_private_names
 @pytest.mark.parametrize(("make", "small", "large", "layouts"), SETTINGS)
 def test_settings(
     make: Callable[[Any], Any], small: bool, large: bool, layouts: bool, monkeypatch: pytest.MonkeyPatch

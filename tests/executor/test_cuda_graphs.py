@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 import torch
+from tests.newer_torch import uses_private_names
 from torch import Tensor
 
 import rebind as mx
@@ -55,6 +56,7 @@ def test_results_are_not_written_over(captures: Captures) -> None:
     ]
 
 
+@uses_private_names
 def test_what_comes_in_other_memory_is_copied(captures: Captures) -> None:
     weight, *batches = tensors(10, 1, 2, 3, 4)
     code = ReplayedCode(lambda weight, batch: [weight * batch], capture=captures)
@@ -63,6 +65,7 @@ def test_what_comes_in_other_memory_is_copied(captures: Captures) -> None:
     assert [batch.tolist() for batch in batches] == [[1] * 2, [2] * 2, [3] * 2, [4] * 2]
 
 
+@uses_private_names
 def test_what_is_written_stays_where_it_is(captures: Captures) -> None:
     def add(weight: Tensor, batch: Tensor) -> list[Tensor]:
         weight += batch

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.newer_torch import uses_private_names
 
 import rebind as mx
 from rebind.executor.kept import Kept
@@ -190,6 +191,7 @@ def test_updates_of_all_optimizers_are_seen(kind: str) -> None:
     np.testing.assert_allclose(module.get_outputs()[0].asnumpy(), expected(exe), rtol=1e-4, atol=1e-5)
 
 
+@uses_private_names
 def test_parameters_are_prepared_once() -> None:
     exe = bound()
     exe.forward()
@@ -243,6 +245,7 @@ def kept_by(exe: Any) -> Any:
     return exe.runner.prepared._values.values
 
 
+@uses_private_names
 def test_executors_for_other_shapes_have_what_lies_alike_in_common() -> None:
     exe = bound()
     others = [in_batches_of(size, exe) for size in (1, 5)]
@@ -270,6 +273,7 @@ def fresh_output(exe: Any) -> np.ndarray:
     return fresh.forward(data=mx.nd.ones(SHAPE))[0].asnumpy()[0]
 
 
+@uses_private_names
 def test_what_is_shared_goes_with_the_last_executor() -> None:
     exe = bound()
     other = in_batches_of(1, exe)

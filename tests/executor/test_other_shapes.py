@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.newer_torch import uses_private_names
 
 import rebind as mx
 from rebind.executor import bound
@@ -123,6 +124,7 @@ def module_of(network: Any) -> mx.mod.Module:
     return module
 
 
+@uses_private_names
 def test_a_module_writes_code_once_for_sizes_that_come_once(monkeypatch: pytest.MonkeyPatch) -> None:
     module, label = module_of(classifier()), [mx.nd.zeros((2,))]
     with counted(monkeypatch, (lower, "_make_plan")) as calls:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.newer_torch import uses_private_names
 
 import rebind as mx
 from rebind.executor import outputs
@@ -73,6 +74,7 @@ def test_later_writes_do_not_show(kind: str, grad_req: str, is_train: bool) -> N
     assert exe.arg_dict["x0"].asnumpy().min() == 7
 
 
+@uses_private_names
 def test_a_computed_value_is_not_copied() -> None:
     """Two outputs of equal values share memory, as in MXNet."""
     y = S.var("x0") * 2

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.newer_torch import uses_private_names
 from torch.profiler import ProfilerActivity, profile
 
 import rebind as mx
@@ -420,6 +421,7 @@ SHARES: dict[str, tuple[Callable[[], Any], tuple[int, ...], float, float]] = {
 }
 
 
+@uses_private_names
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of blocks that were there before the profiler
 @pytest.mark.parametrize("name", SHARES)
 def test_less_memory_is_taken(name: str) -> None:

@@ -22,6 +22,7 @@ from tests.executor.compiled.networks import (
     heads,
     state,
 )
+from tests.newer_torch import uses_private_names
 
 import rebind as mx
 from rebind.errors import ParameterError
@@ -67,6 +68,7 @@ def is_frozen(exe: Any) -> bool:
     return plan.compiled is not None and plan.compiled.failure is None
 
 
+@uses_private_names
 @all_cases
 def test_inference_is_that_of_the_default_mode(name: str, backend: str, counts: Counts) -> None:
     exe, plain = both(name, backend)
@@ -123,6 +125,7 @@ def test_other_networks(name: str, backend: str, counts: Counts) -> None:
     assert is_frozen(exes[0])
 
 
+@uses_private_names
 def test_written_parameters_are_seen(backend: str, counts: Counts) -> None:
     exe, plain = both("dense", backend)
     for number in (1.0, 2.0):
@@ -167,6 +170,7 @@ def test_two_combinations_of_shapes_are_compiled(counts: Counts) -> None:
     assert counts["compiled"] == 4  # for each new executor of the first two
 
 
+@uses_private_names
 def test_executors_of_one_network_have_it_in_common(counts: Counts) -> None:
     exe = bound("dense", "frozen")
     other = exe.reshape(data=(4, 5), softmax_label=(4,))
@@ -175,6 +179,7 @@ def test_executors_of_one_network_have_it_in_common(counts: Counts) -> None:
     np.testing.assert_array_equal(outputs[0], outputs[2])
 
 
+@uses_private_names
 def test_module_and_fit(backend: str, counts: Counts) -> None:
     data = np.random.default_rng(0).normal(size=(40, 5)).astype("float32")
     found = []

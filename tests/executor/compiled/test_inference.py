@@ -19,6 +19,7 @@ from tests.executor.compiled.networks import (
     needs_inductor,
     state,
 )
+from tests.newer_torch import uses_private_names
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
@@ -51,6 +52,7 @@ def bound_normed(backend: str) -> Any:
     return filled(normed().simple_bind(mx.cpu(), data=(2, 1, 6, 6), backend=backend))
 
 
+@uses_private_names
 def test_batch_norms_are_folded_before_inference_is_compiled() -> None:
     exe, plain = bound_normed(QUICK), bound_normed("plain")
     for each in (exe, plain):
@@ -78,6 +80,7 @@ def test_folded_weights_follow_the_parameters_and_compile_nothing(counter: Compi
     assert counter.frame_count == 1
 
 
+@uses_private_names
 def test_a_compiler_is_given_what_the_code_reads(counter: CompileCounterWithBackend) -> None:
     register_backend("counted", DEFAULT, compiler=counter, inference=BACKENDS[QUICK].inference, override=True)
     bound_normed("counted").forward()
@@ -93,6 +96,7 @@ def multiplied(backend: str) -> Any:
     )
 
 
+@uses_private_names
 def test_the_first_sizes_run_without_dynamo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(compiling, "compile_whole")
     exe, plain = multiplied(QUICK), multiplied("plain")

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 import torch
+from tests.newer_torch import uses_private_names
 from torch import fx
 
 import rebind as mx
@@ -86,6 +87,7 @@ def steps_of_predictions(note: Note) -> None:
         note(module.get_outputs())
 
 
+@uses_private_names
 @pytest.mark.parametrize(
     "steps", [steps_of_an_executor, steps_of_a_module, steps_of_fit, steps_of_predictions]
 )

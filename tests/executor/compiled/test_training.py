@@ -24,7 +24,7 @@ from tests.executor.compiled.networks import (
     needs_inductor,
     state,
 )
-from tests.newer_torch import follows_gradients
+from tests.newer_torch import follows_gradients, uses_private_names
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
@@ -246,6 +246,7 @@ def test_a_forward_that_backward_follows_is_that_of_the_default_mode(
         assert len({array.tensor.untyped_storage().data_ptr() for array in arrays}) == len(arrays)
 
 
+@uses_private_names
 def test_forward_backward_of_a_module_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched.on(monkeypatch)
     random = np.random.default_rng(0)
@@ -269,6 +270,7 @@ def test_forward_backward_of_a_module_is_one_call(monkeypatch: pytest.MonkeyPatc
     assert len(watched.whole) == 9
 
 
+@uses_private_names
 def test_two_networks_do_not_share_what_is_counted_for_one(counter: CompileCounterWithBackend) -> None:
     for width in range(2, 12):  # more than the compiler makes of one code
         net = S.MakeLoss(S.FullyConnected(S.var("x"), num_hidden=width, name="fc"))
@@ -320,6 +322,7 @@ def test_a_gradient_that_two_arguments_have_is_in_an_array_of_each() -> None:
     assert exe.grad_dict["b"].asnumpy().tolist() == [1, 1]
 
 
+@uses_private_names
 @pytest.mark.parametrize("word", ["write", "add"])
 @pytest.mark.parametrize("least", [0, 2**60], ids=["stay", "new"])
 def test_gradients_of_whole_steps_take_their_place(
@@ -339,6 +342,7 @@ def test_gradients_of_whole_steps_take_their_place(
 # Scaled losses.
 
 
+@uses_private_names
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_new_scale_compiles_nothing(dtype: str, counter: CompileCounterWithBackend) -> None:
     scaler = mx.contrib.amp.LossScaler(init_scale=2.0**20, scale_window=1)
