@@ -27,9 +27,10 @@ def describe_programs(graph: Graph, programs: Programs, is_trained: bool) -> str
     Examples
     --------
     >>> import rebind as mx
-    >>> exe = mx.sym.MakeLoss(mx.sym.sin(mx.sym.var("x"))).simple_bind(mx.cpu(), x=(2,))
+    >>> net = mx.sym.MakeLoss(mx.sym.sin(mx.sym.var("x")), name="loss")
+    >>> exe = net.simple_bind(mx.cpu(), x=(2,))
     >>> print(exe.describe())  # doctest: +ELLIPSIS
-    makeloss0_output on cpu(0), backend 'default', ... thread...
+    loss_output on cpu(0), backend 'default', ... thread...
     training: recorded
       chosen when gradients may be asked for, and no other program takes the network
       passes: none changed it
