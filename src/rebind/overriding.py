@@ -30,7 +30,9 @@ def declares_steps(*names: str) -> Callable[[type[T]], type[T]]:
 
     def decorate(kind: type[T]) -> type[T]:
         owner: Any = kind
-        owner._steps = SimpleNamespace(**{name: getattr(kind, name) for name in names or vars(owner._steps)})
+        owner._declared_steps = SimpleNamespace(
+            **{name: getattr(kind, name) for name in names or vars(owner._declared_steps)}
+        )
         return kind
 
     return decorate
@@ -49,7 +51,7 @@ def overrides(instance: Any, *names: str, of: type | None = None) -> bool:
     (False, True)
     """
     kind, read = type(instance), _reading(names)  # quick: a module asks for each batch
-    declared = getattr(of or kind, "_steps", None)
+    declared = getattr(of or kind, "_declared_steps", None)
     # A class of no kind that rebind knows has all steps from the program.
     return declared is None or not vars(instance).keys().isdisjoint(names) or read(kind) != read(declared)
 

@@ -19,6 +19,7 @@ from ..ndarray import NDArray
 from ..ndarray.base import wrap
 from ..ndarray.order import are_reordered, as_dense, tensors_of
 from ..ndarray.storage import DenseStorage
+from ..overriding import declares_steps, overrides
 from ..registry import Registry
 from .algorithm import Algorithm, State
 from .arrays import ArrayTree, StoredState, are_channels_last, in_lists, inner_tensors
@@ -34,9 +35,8 @@ _HOOKS = (
     "update", "update_multi_precision", "_update_impl", "_set_current_context", "_update_count", "_get_lr", "_get_lrs",
     "_get_wd", "_get_wds",
 )  # fmt: skip
-_hooks_of = operator.attrgetter(*_HOOKS)
-#: What programs replace in an object, besides.
-_REPLACED = frozenset((*_HOOKS, "update_group", "step"))
+#: What programs replace in an object, besides; a subclass defines them.
+_REPLACED = ("update_group", "step")
 
 #: The method that in MXNet leads to `_update_impl`; "" for optimizers without one.
 ImplOf: TypeAlias = Literal["", "update", "update_multi_precision"]
@@ -45,6 +45,7 @@ Arrays: TypeAlias = NDArray | Sequence[NDArray]
 States: TypeAlias = "StoredState | Sequence[StoredState]"
 
 
+@declares_steps(*_HOOKS)
 class Optimizer(Algorithm[State]):
     """Base of optimizers.
 
@@ -328,13 +329,12 @@ class Optimizer(Algorithm[State]):
         >>> create("sgd").is_ours, Old().is_ours
         (True, False)
         """
-        return _hooks_of(type(self)) == _DECLARED and _REPLACED.isdisjoint(vars(self))
+        return not overrides(self, *_HOOKS, of=Optimizer) and vars(self).keys().isdisjoint(_REPLACED)
 
     @property
     def _overridden(self) -> list[str]:
         """The methods of `_HOOKS` that are a program's."""
-        declared = zip(_HOOKS, _hooks_of(type(self)), _DECLARED, strict=True)
-        return [hook for hook, found, ours in declared if found is not ours or hook in vars(self)]
+        return [hook for hook in _HOOKS if overrides(self, hook, of=Optimizer)]
 
     @property
     def _has_own_update(self) -> bool:
@@ -436,8 +436,6 @@ class Optimizer(Algorithm[State]):
             _check_settings(optimizers[name], (), kwargs, name)
         return optimizers.create(name, **kwargs)
 
-
-_DECLARED = _hooks_of(Optimizer)
 
 optimizers: Registry[type[Optimizer]] = Registry("optimizer", Optimizer)
 Optimizer.opt_registry = optimizers
