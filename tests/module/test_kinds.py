@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -243,3 +244,22 @@ def test_a_bucketing_run_resumes_the_states_of_every_bucket(tmp_path: Path) -> N
     for rows in (2, 4):
         again.switch_bucket(rows, [("data", (rows, 4))])
         assert (again.get_states()[0].asnumpy() == rows).all()
+
+
+@pytest.mark.parametrize(
+    "kind", [*(getattr(mx.mod, name) for name in mx.mod.__all__ if "Module" in name), SVRGModule]
+)
+def test_the_line_of_a_class_is_short(kind: type) -> None:
+    assert len(kind.__mro__) <= 4  # with `object`
+
+
+def test_what_a_module_of_buckets_hands_on_has_the_signature_of_modules() -> None:
+    handed_on = {
+        name: each
+        for name, each in vars(mx.mod.BucketingModule).items()
+        if inspect.isfunction(each) and hasattr(each, "__wrapped__")
+    }
+    assert len(handed_on) > 20
+    for name, method in handed_on.items():
+        assert inspect.signature(method) == inspect.signature(getattr(mx.mod.Module, name))
+        assert inspect.getdoc(getattr(mx.mod.BucketingModule, name))

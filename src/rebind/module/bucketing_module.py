@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +25,7 @@ from .batches import AnyBatch, whole
 from .bucket_keys import read_keys, write_keys
 from .buckets import Buckets, BucketState, NetworkOf
 from .checkpoints import write_checkpoint
-from .delegation import delegates, need_steps
+from .delegation import delegates, described_as, need_steps
 from .descs import Shapes
 from .jobs import job_of
 from .loss_scaling import LossScaling
@@ -291,14 +290,14 @@ class BucketingModule(BaseModule):
 
     # Parameters and updates.
 
-    @functools.wraps(Module.init_params)
-    def init_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]  # it has what it wraps has
+    @described_as(Module.init_params)
+    def init_params(self, *args: Any, **kwargs: Any) -> None:
         need_steps(self, "init_params()", "bind")
         self.buckets.default.init_params(*args, **kwargs)
         self.params_initialized = True  # of the other buckets, too
 
-    @functools.wraps(Module.set_params)
-    def set_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]  # likewise
+    @described_as(Module.set_params)
+    def set_params(self, *args: Any, **kwargs: Any) -> None:
         need_steps(self, "set_params()", "bind")
         self.buckets.default.set_params(*args, **kwargs)
         self.params_initialized = True

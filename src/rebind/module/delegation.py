@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ from ..errors import StateError
 from .base_module import BaseModule
 from .module import Module
 
-__all__ = ["calls_all", "delegates", "need_steps"]
+__all__ = ["calls_all", "delegates", "described_as", "need_steps"]
 
 T = TypeVar("T")
 
@@ -24,6 +25,17 @@ def need_steps(module: Any, who: str, *steps: str) -> None:
     for step in steps:
         if not getattr(module, _DONE[step]):
             raise StateError(f"{type(module).__name__}.{who} needs {step}() first")
+
+
+def described_as(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that gives a method the name, the signature and the docstring of another, or of its base's."""
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        functools.update_wrapper(method, original)
+        method.__doc__ = inspect.getdoc(original)
+        return method
+
+    return decorate
 
 
 def delegates(to: str, names: str, *, after: tuple[str, ...] = ()) -> Callable[[type[T]], type[T]]:
@@ -58,9 +70,9 @@ def _delegated(name: str, target: Callable[[Any], Module], after: tuple[str, ...
             need_steps(self, name, *after)
             return getattr(target(self), name)
 
-        return property(read, doc=original.__doc__)
+        return property(read, doc=inspect.getdoc(original))
 
-    @functools.wraps(original)
+    @described_as(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         need_steps(self, f"{name}()", *after)
         return getattr(target(self), name)(*args, **kwargs)
@@ -90,7 +102,7 @@ def calls_all(names: str, *, joined: bool, after: tuple[str, ...] = ()) -> Calla
 
 
 def _called_on_all(name: str, joined: bool, after: tuple[str, ...]) -> Any:
-    @functools.wraps(getattr(BaseModule, name))
+    @described_as(getattr(BaseModule, name))
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         need_steps(self, f"{name}()", *after)
         found = [getattr(module, name)(*args, **kwargs) for module in self._modules]
