@@ -67,6 +67,13 @@ def test_names_of_inputs_that_are_assigned_count(kind: str, names: str, what: st
         module.bind([("data", (4, 3))], [("label", (4, 1))])
 
 
+@pytest.mark.parametrize("kind", ["Module", "SVRGModule"])
+def test_what_it_was_made_with(kind: str) -> None:
+    module = made(kind, work_load_list=[2], group2ctxs={"first": mx.cpu(1)})
+    assert module._symbol is module.symbol and module._output_names == module.output_names
+    assert module._work_load_list == [2] and module._group2ctxs == {"first": mx.cpu(1)}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_store_that_updates(kind: str) -> None:
     module = made(kind, devices=2, kvstore="device")

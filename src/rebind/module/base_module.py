@@ -81,6 +81,7 @@ class BaseModule:
     [2.0, 4.0]
     """
 
+    _symbol: Symbol | None = None
     # A subclass derives these from what it has; a module written by a user may set them.
     binded: bool = False
     params_initialized: bool = False
@@ -103,7 +104,6 @@ class BaseModule:
     def __init__(self, logger: Logger = logging) -> None:
         check_kind(type(self).__name__, _LOGGER, logger=logger)
         self.logger = logger
-        self._symbol: Symbol | None = None
 
     def __getstate__(self) -> dict[str, object]:
         # The root logger's module, which is the default, cannot be pickled; a Logger is, by its name.

@@ -42,7 +42,7 @@ from .mistakes import (
     warn_no_labels,
     warn_without_gradients,
 )
-from .old_names import INPUT_NAMES, MODULE_NAMES, with_old_names
+from .old_names import MODULE_NAMES, NETWORK_NAMES, with_old_names
 from .optimizer_setup import make_optimizer
 from .parameters import Parameters, ParametersState
 from .settings import (
@@ -81,7 +81,7 @@ class ModuleState(ParametersState):
 
 
 @declares_steps()
-@with_old_names(MODULE_NAMES | INPUT_NAMES)
+@with_old_names(MODULE_NAMES | NETWORK_NAMES)
 class Module(BaseModule):
     """A network with its parameters and optimizer, on one device or several.
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from .update import LocalUpdate
 
-__all__ = ["INPUT_NAMES", "MODULE_NAMES", "with_old_names"]
+__all__ = ["MODULE_NAMES", "NETWORK_NAMES", "with_old_names"]
 
 T = TypeVar("T")
 
@@ -63,8 +63,8 @@ def _set_updater(module: Any, function: Any) -> None:
         module.policy.function = function
 
 
-def _input_names(kind: str) -> property:
-    return _view(f"_network.{kind}", lambda module, names: setattr(module._network, kind, list(names)))
+def _of_network(name: str, kind: Callable[[Any], Any] = list) -> property:
+    return _view(f"_network.{name}", lambda module, value: setattr(module._network, name, kind(value)))
 
 
 #: Of every module with `parameters`, `executors`, `binding` and `policy`.
@@ -86,5 +86,12 @@ MODULE_NAMES = {
     "_kvstore": _view("policy.store"),
     "_update_on_kvstore": property(lambda module: module.policy is not None and module.policy.on_store),
 }
-#: Of a module of one network: programs set them for batches of other names.
-INPUT_NAMES = {f"_{kind}": _input_names(kind) for kind in ("data_names", "label_names", "state_names")}
+#: Of a module of one network: programs set the names of its inputs for batches of other names.
+NETWORK_NAMES = {
+    **{
+        f"_{name}": _of_network(name) for name in ("data_names", "label_names", "state_names", "output_names")
+    },
+    "_symbol": _of_network("symbol", lambda symbol: symbol),
+    "_work_load_list": _of_network("work_load_list"),
+    "_group2ctxs": _of_network("group2ctxs", lambda groups: groups),
+}
