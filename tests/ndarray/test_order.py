@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.ndarray.order import as_dense, tensors_of
 from rebind.ndarray.storage import CONTIGUOUS, DenseStorage
+from rebind.optimizer.arrays import tensors_of
 
 VALUES = np.arange(2 * 3 * 4 * 5, dtype="float32").reshape(2, 3, 4, 5)
 
@@ -111,10 +111,10 @@ def test_an_update_finds_the_memory() -> None:
     array = reordered()
     other = mx.nd.ones((2,))
     memory = array.storage.memory
-    with as_dense([array, other], {0}) as tensors:
-        assert [each.is_contiguous() for each in tensors] == [True, True]
-        for each in tensors:
-            each.mul_(2)
+    tensors = tensors_of([array, other], {0})
+    assert [each.is_contiguous() for each in tensors] == [True, True]
+    for each in tensors:
+        each.mul_(2)
     assert array.storage.memory is memory
     np.testing.assert_array_equal(array.asnumpy(), 2 * VALUES)
     np.testing.assert_array_equal(other.asnumpy(), [2, 2])

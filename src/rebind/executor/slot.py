@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from ..ndarray import NDArray
-from ..ndarray.order import have_one_order
 from ..ndarray.storage import DenseStorage, Storage
 from ..ndarray.storage_tensor import StorageTensor, as_storage, as_tensor
 from ..ops.nn.memory_order import FORMATS
@@ -105,7 +104,7 @@ class Slot:
 
     def _can_add_to(self, old: Tensor) -> bool:
         # Autograd warns of a gradient in another order; the new one then takes its place, and stays from then on.
-        return self.leaf is not None and have_one_order(old, self.leaf) and not old.requires_grad
+        return self.leaf is not None and _have_one_order(old, self.leaf) and not old.requires_grad
 
     def take_gradient(self, found: Tensor | None) -> None:
         """Put what backward computed into the array; zeros where no output depends on the argument.
@@ -154,3 +153,17 @@ class Slot:
         assert self.grad is not None
         if found is not None:
             self.grad.accumulate(found)
+
+
+def _have_one_order(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors of one shape lie in memory in the same order.
+
+    >>> x = torch.ones(2, 3, 4, 4)
+    >>> y = x.contiguous(memory_format=torch.channels_last)
+    >>> _have_one_order(x, x), _have_one_order(x, y), _have_one_order(torch.ones(1, 3), torch.ones(3, 1).T)
+    (True, False, True)
+    """
+    if one.stride() == other.stride():
+        return True
+    # An axis of one element has no order.
+    return all([a == b or n == 1 for a, b, n in zip(one.stride(), other.stride(), one.shape, strict=True)])

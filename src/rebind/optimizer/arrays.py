@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import TypeAlias, cast
 
+from torch import Tensor
+
 from ..ndarray import NDArray
-from ..ndarray.order import is_reordered, tensors_of
-from ..ndarray.storage import DenseStorage
+from ..ndarray.storage import CONTIGUOUS, DenseStorage
 from .group import InnerState
 
-__all__ = ["ArrayTree", "StoredState", "are_channels_last", "in_lists", "inner_tensors", "members_of"]
+__all__ = [
+    "ArrayTree", "StoredState", "are_channels_last", "in_lists", "inner_tensors", "is_channels_last", "members_of",
+    "tensors_of",
+]  # fmt: skip
 
 #: The state of a weight, as an optimizer's `create_state_multi_precision` returns it.
 ArrayTree: TypeAlias = "NDArray | tuple[ArrayTree, ...] | list[ArrayTree] | None"
@@ -41,6 +45,25 @@ def in_lists(
     return [index], [cast(NDArray, weight)], [cast(NDArray, grad)], [cast(StoredState, state)]
 
 
+def tensors_of(arrays: Sequence[NDArray], channels_last: Collection[int] = ()) -> list[Tensor]:
+    """Return the tensors of arrays; of those at the positions `channels_last` with their axes in the order of memory.
+
+    These have their channels last. All that is returned is contiguous: kernels may walk over the memory.
+
+    >>> import torch
+    >>> x = NDArray(torch.ones(2, 3, 4, 5))
+    >>> _ = x.storage.put_channels_last()
+    >>> [tensors_of([x], positions)[0].shape for positions in ([0], [])]
+    [torch.Size([2, 4, 5, 3]), torch.Size([2, 3, 4, 5])]
+    """
+    return [
+        array.storage.memory.movedim(1, -1)  # type: ignore[attr-defined]  # it is dense
+        if i in channels_last
+        else array.tensor
+        for i, array in enumerate(arrays)
+    ]
+
+
 def inner_tensors(state: StoredState, channels_last: bool = False) -> InnerState | None:
     """Return the tensors of a state without master copy, as a `Group` has them.
 
@@ -55,6 +78,18 @@ def inner_tensors(state: StoredState, channels_last: bool = False) -> InnerState
     if isinstance(state, NDArray):  # the usual state, and asked for at each update
         return (state.tensor,)
     return tuple([None if each is None else each.tensor for each in members_of(state)])
+
+
+def is_channels_last(array: NDArray) -> bool:
+    """Return whether an array has its channels last in memory.
+
+    >>> import torch
+    >>> array = NDArray(torch.ones(2, 3, 4, 5))
+    >>> is_channels_last(array), array.storage.put_channels_last(), is_channels_last(array)
+    (False, True, True)
+    """
+    storage = array.storage
+    return isinstance(storage, DenseStorage) and storage.layout is not CONTIGUOUS
 
 
 def are_channels_last(weight: NDArray, grad: NDArray, state: StoredState) -> bool:
@@ -74,7 +109,7 @@ def are_channels_last(weight: NDArray, grad: NDArray, state: StoredState) -> boo
     >>> are_channels_last(weight, grad, momentum), momentum.storage.layout
     (True, torch.channels_last)
     """
-    if not (is_reordered(weight) and is_reordered(grad)):
+    if not (is_channels_last(weight) and is_channels_last(grad)):
         return False
     members = () if state is None else members_of(state)
     return all([each is None or _put_channels_last(each) for each in members])

@@ -17,12 +17,19 @@ from ..generators import step_seed
 from ..grad_mode import grad_mode
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
-from ..ndarray.order import are_reordered, as_dense, tensors_of
 from ..ndarray.storage import DenseStorage
 from ..overriding import declares_steps, overrides
 from ..registry import Registry
 from .algorithm import Algorithm, State
-from .arrays import ArrayTree, StoredState, are_channels_last, in_lists, inner_tensors
+from .arrays import (
+    ArrayTree,
+    StoredState,
+    are_channels_last,
+    in_lists,
+    inner_tensors,
+    is_channels_last,
+    tensors_of,
+)
 from .group import LOW_PRECISION, Group, InnerState, clip_together
 from .rows import like_weight, rows_of_update, update_rows, values_of
 from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
@@ -196,15 +203,14 @@ class Optimizer(Algorithm[State]):
             rows = {k: each for k, each in enumerate(found) if each is not None}
             update_rows(self.update_tensors, indices, arrays, grads, states, rows)
             return
-        if by_element and are_reordered(arrays):
+        if by_element and any([is_channels_last(array) for array in arrays]):
             last = {
                 k
                 for k, each in enumerate(zip(arrays, grads, states, strict=True))
                 if are_channels_last(*each)
             }
         inner = [inner_tensors(each, k in last) for k, each in enumerate(states)]
-        with as_dense(arrays, last) as weights:
-            self.update_tensors(indices, weights, tensors_of(grads, last), inner)
+        self.update_tensors(indices, tensors_of(arrays, last), tensors_of(grads, last), inner)
 
     def update_tensors(
         self,

@@ -7,9 +7,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from ..executor.cache import Guard
 from ..ndarray import NDArray
-from ..ndarray.order import tensors_of
 from ..ndarray.same_memory import are_dense
-from .arrays import StoredState, inner_tensors
+from .arrays import StoredState, inner_tensors, tensors_of
 from .base import Optimizer
 from .group import LOW_PRECISION
 from .step import Rates

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from ..draws import derive
 from ..ndarray import NDArray
-from ..ndarray.order import as_dense
 from ..ndarray.sending import sent
 from ..ops.update.lists import Limit
 from .arrays import ArrayTree
@@ -256,8 +255,7 @@ def write_state(state: ArrayTree, new: StateTree) -> None:
     tensor([0.])
     """
     if isinstance(state, NDArray):
-        with as_dense([state]) as (target,):
-            target.copy_(cast(Tensor, new))
+        state.write_unrecorded(cast(Tensor, new))
     elif state is not None:
         for each, value in zip(state, cast("tuple[StateTree, ...]", new), strict=True):
             write_state(each, value)
