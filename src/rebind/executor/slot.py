@@ -73,7 +73,7 @@ class Slot:
         """Return the tensor of a storage that is not dense, always the same: backward needs what forward ran on."""
         if self.grad is None:
             return as_tensor(storage)
-        if self.leaf is None:
+        if not (isinstance(self.leaf, StorageTensor) and self.leaf.stored is storage):
             self.leaf = as_tensor(storage).requires_grad_()
         return self.leaf
 

@@ -197,9 +197,9 @@ class Optimizer(Algorithm[State]):
         last: set[int] = set()
         # As declared by the class itself: a subclass may have another rule. What is drawn would go to other elements.
         by_element = vars(type(self)).get("update_scope") == "element" and not self.draws
-        is_lazy = by_element and getattr(self, "lazy_update", False)
-        found = [rows_of_update(*pair, is_lazy) for pair in zip(arrays, grads, strict=True)]
-        if any([each is not None for each in found]):
+        if not all([isinstance(each.storage, DenseStorage) for each in (*arrays, *grads)]):
+            is_lazy = by_element and getattr(self, "lazy_update", False)
+            found = [rows_of_update(*pair, is_lazy) for pair in zip(arrays, grads, strict=True)]
             rows = {k: each for k, each in enumerate(found) if each is not None}
             update_rows(self.update_tensors, indices, arrays, grads, states, rows)
             return
