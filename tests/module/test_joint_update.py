@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.newer_torch import follows_gradients
+from tests.newer_torch import follows_gradients, uses_private_names
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
@@ -130,6 +130,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+@uses_private_names
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_run_is_that_of_the_default_mode(name: str, joined: list[str]) -> None:
     assert_as_by_default(QUICK, name)
@@ -146,6 +147,7 @@ def assert_as_by_default(compiler: str, name: str) -> None:
     equal(*reversed(results))
 
 
+@uses_private_names
 def test_another_run_goes_on_from_the_same_states(tmp_path: Path, joined: list[str]) -> None:
     results = []
     for backend in ("default", QUICK):
@@ -173,6 +175,7 @@ def test_a_run_that_was_killed_resumes(tmp_path: Path, joined: list[str]) -> Non
     equal(found, fit(module("default")))
 
 
+@uses_private_names
 def test_arrays_stay_and_nothing_is_compiled_anew_for_other_rates(joined: list[str]) -> None:
     counter = CompileCounterWithBackend(QUICK)
     register_backend("counted", DEFAULT, compiler=counter)
@@ -207,6 +210,7 @@ def test_changed_settings_count(joined: list[str]) -> None:
     equal(*reversed(results))
 
 
+@uses_private_names
 def test_steps_of_the_first_sizes_go_without_dynamo(
     joined: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +234,7 @@ def test_what_inference_keeps_of_weights_is_made_anew(joined: list[str]) -> None
     equal(*reversed(results))
 
 
+@uses_private_names
 def test_an_output_that_is_a_weight_is_that_of_before_the_update(joined: list[str]) -> None:
     weight = S.var("fc_weight", shape=(3, 5))
     loss = S.SoftmaxOutput(
@@ -345,6 +350,7 @@ def failing_after(runs: int) -> Callable[..., Callable[..., Any]]:
     return compiler
 
 
+@uses_private_names
 def test_a_step_that_fails_in_its_first_run_changes_nothing_and_is_done_apart(joined: list[str]) -> None:
     register_backend("failing", DEFAULT, compiler=failing_after(0))
     with pytest.warns(UserWarning, match="update as one: AssertionError: wrong number of dimensions$"):
@@ -353,6 +359,7 @@ def test_a_step_that_fails_in_its_first_run_changes_nothing_and_is_done_apart(jo
     equal(found, fit(module("default")))
 
 
+@uses_private_names
 def test_what_fails_in_a_later_run_is_an_error() -> None:
     register_backend("failing", DEFAULT, compiler=failing_after(2))
     trained = module("failing")
@@ -360,6 +367,7 @@ def test_what_fails_in_a_later_run_is_an_error() -> None:
         fit(trained)
 
 
+@uses_private_names
 def test_buckets_are_joined_too(joined: list[str]) -> None:
     def network(length: int) -> tuple[Any, list[str], list[str]]:
         words = S.Embedding(S.var("data"), input_dim=9, output_dim=3, name="words")
