@@ -15,7 +15,7 @@ from .errors import ArgumentError, MissingFileError, MXNetError, NoPermissionErr
 
 __all__ = [
     "BYTES", "COUNT", "DICT", "FLAG", "FUNCTION", "INT", "LIST", "NUMBER", "PAIRS", "PATH", "PROBABILITY", "TEXT",
-    "WHOLE", "Kind", "an", "check_folder", "check_instance", "check_kind", "check_numbers", "check_writable", "is_ours",
+    "WHOLE", "Kind", "an", "check_folder", "check_instance", "check_kind", "check_numbers", "check_writable",
     "or_none", "warn_user",
 ]  # fmt: skip
 
@@ -185,17 +185,6 @@ def check_writable(path: str, who: str) -> None:
 
 #: How the names of our modules begin.
 _OURS = f"{__name__.split('.')[0]}."
-
-
-def is_ours(instance: object, method: str) -> bool:
-    """Return whether a method is the library's: what a user's own does is not known.
-
-    >>> import rebind as mx
-    >>> is_ours(mx.mod.Module(mx.sym.var("data") * 2, label_names=None), "update")
-    True
-    """
-    # Of the object, on which a program may have replaced it. What has no module, such as a partial, is the user's.
-    return str(getattr(getattr(instance, method), "__module__", "")).startswith(_OURS)
 
 
 def is_of_rebind(defined: object) -> bool:

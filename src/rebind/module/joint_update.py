@@ -7,7 +7,7 @@ import weakref
 from collections.abc import MutableMapping, Sequence
 from typing import Any, cast
 
-from ..checks import is_ours
+from ..checks import is_of_rebind
 from ..draws import Source
 from ..executor import DataParallelExecutorGroup
 from ..executor.cache import Guard
@@ -181,7 +181,7 @@ def _is_pure(optimizer: Optimizer[Any]) -> bool:
     kind = type(optimizer)
     return (
         optimizer.is_ours
-        and is_ours(optimizer, "update_group")
-        and is_ours(optimizer, "step")
+        and is_of_rebind(optimizer.update_group)
+        and is_of_rebind(optimizer.step)
         and kind.write_step_state is Optimizer.write_step_state
     )
