@@ -212,7 +212,7 @@ class WorkerEngine:
 def _environment(name: str, options: Options, folder: str) -> dict[str, str]:
     """This process's environment, with a number of threads if one is asked for, tuned or not.
 
-    What is compiled is compiled anew, in `folder`, so that the time for it is that of the first use; the folder goes
+    What is compiled is compiled again, in `folder`, so that the time for it is that of the first use; the folder goes
     with the engine. What would lead
     MXNet's Python to packages that are not its own is left out.
     """

@@ -50,7 +50,7 @@ class Timed:
 
 
 class _Pair:
-    """The processes of both engines; one that a call has ended is started anew."""
+    """The processes of both engines; one that a call has ended is started again."""
 
     def __init__(self, options: Options) -> None:
         self._options = options

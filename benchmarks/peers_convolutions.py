@@ -2,7 +2,7 @@
 
 Each is one call of oneDNN through PyTorch, with its activation, with channels last, which is its quickest layout on two
 cores, with filters that were packed before, in memory that is used again. Less time takes an engine that reaches oneDNN
-otherwise, and need not describe each convolution anew, or that has another algorithm.
+otherwise, and need not describe each convolution again, or that has another algorithm.
 """
 
 from __future__ import annotations

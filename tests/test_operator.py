@@ -299,7 +299,7 @@ def test_an_operator_that_is_registered_anew_is_the_new_one() -> None:
             def forward(self, is_train, req, in_data, out_data, aux):
                 self.assign(out_data[0], req[0], in_data[0] * self.by)
 
-        @mx.operator.register("anew")
+        @mx.operator.register("again")
         class Prop(mx.operator.CustomOpProp):
             op = Op
 
@@ -307,9 +307,9 @@ def test_an_operator_that_is_registered_anew_is_the_new_one() -> None:
                 return self.op()
 
         for _ in range(3):
-            assert mx.nd.Custom(x, op_type="anew").asnumpy().tolist() == [factor, factor]
+            assert mx.nd.Custom(x, op_type="again").asnumpy().tolist() == [factor, factor]
             with mx.autograd.record():
-                assert mx.nd.Custom(x, op_type="anew").asnumpy().tolist() == [factor, factor]
+                assert mx.nd.Custom(x, op_type="again").asnumpy().tolist() == [factor, factor]
 
 
 def test_mistakes_are_named() -> None:

@@ -13,7 +13,7 @@ LOOSE = frozenset((float, np.float16, np.float32, np.float64, tuple))
 
 
 def exact_key(values: tuple[object, ...]) -> Hashable:
-    """Return a key for values under which those are told apart that are equal and not the same.
+    """Return a key for values under which those are distinguished that are equal and not the same.
 
     To Python ``1``, ``1.0`` and ``True`` are equal, and so are ``0.0`` and ``-0.0``. It is as hashable as the values.
 

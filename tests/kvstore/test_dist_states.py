@@ -146,7 +146,7 @@ def load_before_there_are_keys(folder: str) -> dict[str, np.ndarray]:
 
 
 def add_a_key_between_steps() -> dict[str, np.ndarray]:
-    """Give a key another size and add one, so that the keys are divided anew; the others' states go with them."""
+    """Give a key another size and add one, so that the keys are divided again; the others' states go with them."""
     shapes = {"first": (20, 20), **SHAPES, "last": (100,)}
     store = mx.kv.create("dist_sync")
     store.init(list(shapes), [mx.nd.ones(shape) for shape in shapes.values()])

@@ -1,10 +1,10 @@
-"""`InTurn`: the order of the work, its thread, and its errors."""
+"""`OrderedWorker`: the order of the work, its thread, and its errors."""
 
 import threading
 
 import pytest
 
-from rebind.kvstore.in_turn import InTurn
+from rebind.kvstore.in_turn import OrderedWorker
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from rebind.kvstore.in_turn import InTurn
 )
 def test_each_item_waits_for_those_before_it(ready, done):
     found: list[str] = []
-    turns = InTurn(found.append, "test")
+    turns = OrderedWorker(found.append, "test")
     turns.begin("abcd")
     for each in ready:
         turns.ready(each)
@@ -36,7 +36,7 @@ def test_the_caller_goes_on_meanwhile():
         assert may_go_on.wait(60)
         threads.append(threading.current_thread())
 
-    turns = InTurn(work, "test")
+    turns = OrderedWorker(work, "test")
     turns.begin(["a", "b"])
     turns.ready("a")
     turns.ready("b")
@@ -50,7 +50,7 @@ def test_the_first_error_is_raised_once_by_wait():
     def work(item: str) -> None:
         raise ValueError(item)
 
-    turns = InTurn(work, "test")
+    turns = OrderedWorker(work, "test")
     turns.begin(["a", "b"])
     turns.ready("a")
     turns.ready("b")

@@ -53,7 +53,7 @@ class Batches:
         return iter(self.given)
 
 
-class Kept(logging.Handler):
+class PreparedParameters(logging.Handler):
     """Keeps what is logged."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ def own_samples(counts: list[int]) -> tuple[np.ndarray, np.ndarray]:
 
 def fit_uneven(counts: list[int], accumulate: int) -> dict[str, Any]:
     """Train on parts of several lengths."""
-    kept, seen = Kept(), []
+    kept, seen = PreparedParameters(), []
     x, y = own_samples(counts)
     data = batches(x, y) if len(x) else Batches([])
     module = mx.mod.Module(linear(), label_names=["label"])
@@ -176,7 +176,7 @@ def classified(rank: int) -> tuple[np.ndarray, np.ndarray]:
 def fit_with_reports(everywhere: bool) -> list[str]:
     """Train with callbacks that report, on each worker or on the first, and return what is logged."""
     rank = mx.kv.create("dist_sync").rank
-    kept = Kept()
+    kept = PreparedParameters()
     x, y = own_samples([8, 8])
     reports = [mx.callback.Speedometer(BATCH, frequent=1), mx.callback.log_train_metric(2)]
     module = mx.mod.Module(linear(), label_names=["label"])
@@ -227,7 +227,7 @@ def stop_on_one(stops: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     found = []
     x, y = own_samples([8, 6])
     for stop in stops:
-        kept, stopping = Kept(), StopAt(*stop)
+        kept, stopping = PreparedParameters(), StopAt(*stop)
         module = mx.mod.Module(linear(), label_names=["label"])
         history = module.fit(
             batches(x, y),
@@ -440,7 +440,7 @@ def fit_kinds(kinds: list[str], accumulate: int) -> list[dict[str, Any]]:
 
 def fit_feedforward() -> tuple[np.ndarray, list[str]]:
     """Train a FeedForward on this worker's half."""
-    kept = Kept()
+    kept = PreparedParameters()
     rank = mx.kv.create("dist_sync").rank
     x, y = samples(24)
     model = mx.model.FeedForward(
@@ -466,7 +466,7 @@ def squares_metric() -> mx.metric.EvalMetric:
 
 def read_parts(path: str, lines_of_file: int) -> dict[str, Any]:
     """Read a file without naming a part of it, train on it, and score with it."""
-    kept = Kept()
+    kept = PreparedParameters()
     store = mx.kv.create("dist_sync")
     data, whole = (
         mx.io.LibSVMIter(

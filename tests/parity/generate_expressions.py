@@ -5,7 +5,7 @@ Run with the Python of an environment that has MXNet 1.9.1::
     python -m tests.parity.generate_expressions
 
 The files are ``tests/symbol/names.txt``, ``attributes.txt`` and ``inference.txt``. A line is an expression, ``->`` and
-the answer, which is written anew; to ask for more, add a line of the expression and ``->``.
+the answer, which is written again; to ask for more, add a line of the expression and ``->``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def inferred(found: Any) -> str:
 
 
 def record(name: str, answer: Any, *, in_order: bool) -> None:
-    """Write a file's answers anew; `in_order` names automatically throughout, and otherwise each line by itself."""
+    """Write a file's answers again; `in_order` names automatically throughout, and otherwise each line by itself."""
     path = FOLDER / name
     written = []
     with mx.name.NameManager():

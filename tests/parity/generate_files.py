@@ -147,7 +147,7 @@ def run_inference(symbol: Any, arguments: Arrays, states: Arrays) -> Arrays:
 
 
 def generate_files() -> None:
-    """Make all files anew."""
+    """Make all files again."""
     FILES.mkdir(parents=True, exist_ok=True)
     for old in FILES.iterdir():
         old.unlink()

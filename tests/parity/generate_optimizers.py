@@ -77,7 +77,7 @@ def check(run: Run, stem: Path, ends: list[np.ndarray]) -> None:
     states = {f"state/{name}": each for name, each in group(expected, "state").items()}
     _, grads = run.draw()
     for suffix in (".states", ".dumped"):
-        # Without the optimizer in the file, counts and schedule begin anew: nothing to go on with.
+        # Without the optimizer in the file, counts and schedule begin again: nothing to go on with.
         updater = mx.optimizer.get_updater(run.create(mx))
         updater.set_states(stem.with_suffix(suffix).read_bytes())
         same_arrays(flatten(updater.states), states, what=f"{run.name}, {suffix}")

@@ -137,7 +137,7 @@ RUNS = {
         *both("adam", beta1=0.5, beta2=0.9, epsilon=1e-3),
         Run("adamax"),
         *both("adamax", beta1=0.8, beta2=0.9),
-        # MXNet multiplies its momentum schedule anew for each weight, and begins it at 1 whatever the update.
+        # MXNet multiplies its momentum schedule again for each weight, and begins it at 1 whatever the update.
         Run("nadam", names=ONE),
         Run(
             "nadam",

@@ -127,7 +127,7 @@ def test_an_open_writer_is_not_copied(paths):
 def test_after_a_fork(written, tmp_path):
     reader = MXIndexedRecordIO(*written, "r")
     reader.read_idx(2)
-    # The file is opened anew in the child, and the parent goes on where it was.
+    # The file is opened again in the child, and the parent goes on where it was.
     assert in_a_fork(reader.read) == b"record_0"
     assert in_a_fork(lambda: reader.read_idx(4)) == b"record_4"
     assert reader.read() == b"record_3"

@@ -98,7 +98,7 @@ def make_wrapper(
     return torch.empty(tuple(size), dtype=dtype, device=device).as_subclass(cls)
 
 
-#: What `__torch_function__` is of a subclass that is told of operators below autograd alone.
+#: What `__torch_function__` is of a subclass that is notified of operators below autograd alone.
 disabled_torch_function: Any = (
     optional("torch._C._disabled_torch_function_impl", "functions of a wrapper return what its dispatch does")
     or Tensor.__torch_function__

@@ -1,4 +1,4 @@
-"""What the trees of two workers differ in, so that a file holds once what all have alike.
+"""What the trees of two workers differ in, so that a file holds once what all have in common.
 
 `digests` describes a tree in little space; `difference` compares another tree with that; `patched` makes the other tree
 of the first one and their difference. A difference is None where nothing differs, ``{"value": ...}`` where all does,

@@ -62,7 +62,7 @@ class OldModule(ModuleType):
         hint = "." if name.startswith("_") else near_names(name, dir(self))
         raise AbsentNameError(f"{self.__name__}: rebind has no {name!r} there{hint}")
 
-    def find(self, name: str, apart_from: ModuleType | None = None) -> Any:
+    def find(self, name: str, dealiased_from: ModuleType | None = None) -> Any:
         """Return what MXNet's module has by a name; None for what is not known. One of the sources may be left out."""
         path = f"{self._path}.{name}".lstrip(".")
         # Before the sources: `mx.nd.random` is a module with a row of its own, not the attribute of `rebind.ndarray`.
@@ -72,7 +72,7 @@ class OldModule(ModuleType):
             except AbsentModuleError as error:
                 raise AbsentNameError(str(error)) from None
         for source in self._sources:
-            if source is not apart_from and hasattr(source, name):
+            if source is not dealiased_from and hasattr(source, name):
                 return getattr(source, name)
         # Below the top only: what modules import from one another is not an attribute of `mxnet` itself.
         shared = SHARED.get(path) or (SHARED.get(name) if self._path else None)
@@ -209,7 +209,10 @@ def attribute_below(module: str, name: str) -> Any:
     whole = f"{path}.{name}"
     if is_known(whole):
         return _present(whole)
-    if path in TABLE and (found := module_at(path).find(name, apart_from=sys.modules[module])) is not None:
+    if (
+        path in TABLE
+        and (found := module_at(path).find(name, dealiased_from=sys.modules[module])) is not None
+    ):
         if (absence := absence_of(whole)) is not None:
             raise AbsentNameError(absence)
         return found

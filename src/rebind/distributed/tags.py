@@ -1,4 +1,4 @@
-"""`Tag`: the numbers by which arrays that are sent are told apart; all in one place, so that none is used twice."""
+"""`Tag`: the numbers by which arrays that are sent are distinguished; all in one place, so that none is used twice."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from .backward import Backward, Record
 from .bind import bind, simple_bind
 from .cached_op import CachedOp
 from .executor import Executor
+from .gradient_flow import head_gradient_reaches
 from .holder import run_as
 from .joint_update import Update
 from .lower import Plan, lower
-from .reach import head_gradient_reaches
 from .step import Step, compiled, make_step
 
 __all__ = [

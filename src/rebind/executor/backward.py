@@ -18,7 +18,7 @@ from ..ndarray.storage_tensor import StorageTensor
 from .losses import Loss
 from .lower import Plan
 
-__all__ = ["Backward", "Record", "apart", "loss_gradients"]
+__all__ = ["Backward", "Record", "dealiased", "loss_gradients"]
 
 
 class Record(NamedTuple):
@@ -169,7 +169,7 @@ def _accumulated(
     """Let autograd accumulate into the leaves, and take the gradients from them.
 
     Unlike `torch.autograd.grad` this gives each gradient memory of its own: it copies what is shared (the gradient of
-    ``x + y`` is the head gradient itself, twice), and nothing else. Of views it does not know (`apart`).
+    ``x + y`` is the head gradient itself, twice), and nothing else. Of views it does not know (`dealiased`).
     """
     for leaf, gradient in zip(leaves, before, strict=True):
         if gradient is not None:
@@ -177,7 +177,7 @@ def _accumulated(
     try:
         if roots:
             _run_engine(roots, gradients)
-        return apart([leaf.grad for leaf in leaves], gradients)
+        return dealiased([leaf.grad for leaf in leaves], gradients)
     finally:
         # Leaves outlive this call: a gradient left in one would be added to the next.
         for leaf in leaves:
@@ -190,13 +190,15 @@ def _run_engine(roots: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
     (run_engine if roots[0].is_cpu else torch.autograd.backward)(roots, gradients)
 
 
-def apart(found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()) -> tuple[Tensor | None, ...]:
+def dealiased(
+    found: Sequence[Tensor | None], heads: Iterable[Tensor | None] = ()
+) -> tuple[Tensor | None, ...]:
     """Return gradients of which none begins where another one does, nor is in the memory of a head gradient.
 
     That of ``reshape(x) + reshape(y)`` is the head gradient, which may be a caller's, in two other shapes.
 
     >>> head = torch.ones(4)
-    >>> found = apart([head.view(2, 2), head[2:], None], [head])
+    >>> found = dealiased([head.view(2, 2), head[2:], None], [head])
     >>> [each is None or each.untyped_storage().data_ptr() == head.data_ptr() for each in found]
     [False, False, True]
     """

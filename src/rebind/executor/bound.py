@@ -31,10 +31,10 @@ from ..ndarray.storage import DenseStorage, Storage
 from ..ops.storage_types import DENSE
 from ..shapes import Shape
 from .arguments import GradReq
-from .backward import apart
-from .reach import operators_of_backward, states_of_backward
+from .backward import dealiased
+from .gradient_flow import operators_of_backward, states_of_backward
+from .gradient_reuse import are_large, reused_gradients
 from .slot import Slot
-from .staying import are_large, staying_gradients
 
 __all__ = ["BoundArrays"]
 
@@ -237,7 +237,7 @@ class BoundArrays:
         self._frozen_constants = self._find_frozen_constants(wanted)
         self.updated_states = [state if name in reached else None for name, state in self.aux.items()]
         self.has_large_gradients = are_large(self.wanted)
-        self.decide_what_stays(results=0)
+        self.decide_reuse(results=0)
 
     def _find_frozen_constants(self, wanted: Collection[str]) -> frozenset[int]:
         """Return the positions of the constants, such as a gamma, of operators that backward does not reach."""
@@ -250,12 +250,12 @@ class BoundArrays:
             i for i, node in enumerate(self.graph.arguments) if node in constants and node not in filled
         )
 
-    def decide_what_stays(self, results: float) -> None:
+    def decide_reuse(self, results: float) -> None:
         """Decide which gradients stay where they are, in a network whose results take so many bytes together."""
-        stay = staying_gradients(self.wanted, self.present.values(), results)
+        stay = reused_gradients(self.wanted, self.present.values(), results)
         for slot in self.wanted:
-            slot.decide(stays=id(slot) in stay)
-        self.staying = [slot for slot in self.wanted if slot.stays]
+            slot.decide(reuses=id(slot) in stay)
+        self.reused = [slot for slot in self.wanted if slot.reuses]
 
     def release_gradients(self) -> None:
         """Free the memory of gradients that are to be replaced; until then they are zeros.
@@ -269,7 +269,7 @@ class BoundArrays:
         """
         for slot in self.wanted:
             if slot.request == "write":
-                slot.prepare_gradient(may_stay=False)
+                slot.prepare_gradient(may_reuse=False)
 
     def take_gradients(
         self,
@@ -306,7 +306,7 @@ class BoundArrays:
 
         def take(name: str, slot: Slot, leaf: Tensor) -> None:
             assert leaf.grad is not None
-            (gradient,) = apart([leaf.grad], others)
+            (gradient,) = dealiased([leaf.grad], others)
             slot.take_gradient(gradient)
             taken.add(id(slot))
             others.append(gradient)
@@ -340,13 +340,13 @@ class BoundArrays:
                 if slot.grad is not None and slot.request == "write":
                     on_gradient(name)
 
-    def clear_whole_gradients(self) -> None:
+    def zero_integer_gradients(self) -> None:
         """Write zeros into the gradients of arguments of whole numbers.
 
         >>> import rebind as mx
         >>> x, grad = mx.nd.ones((2,), dtype="int32"), mx.nd.ones((2,), dtype="int32")
         >>> arrays = BoundArrays(mx.sym.var("x").graph, mx.cpu(), {"x": x}, {"x": grad}, {"x": "write"}, {})
-        >>> arrays.clear_whole_gradients()
+        >>> arrays.zero_integer_gradients()
         >>> grad.asnumpy()
         array([0, 0], dtype=int32)
         """

@@ -20,7 +20,7 @@ from ..ndarray.base import wrap_tensor
 from ..ndarray.compute import write_in_backward
 from ..ndarray.history import Step
 from .control_flow import Body
-from .reach import states_of_backward
+from .gradient_flow import states_of_backward
 from .writer import body_code
 
 __all__ = ["CachedOp"]

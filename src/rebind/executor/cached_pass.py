@@ -137,7 +137,7 @@ class CachedPass:
 def _replaces_gradients(runner: Runner) -> bool:
     """Return whether each gradient is a new tensor in the place of the last one."""
     wanted = runner.arrays.wanted
-    plain = all([slot.request == "write" and not slot.reorders and not slot.stays for slot in wanted])
+    plain = all([slot.request == "write" and not slot.reorders and not slot.reuses for slot in wanted])
     return bool(wanted) and plain and are_dense([slot.grad for slot in wanted if slot.grad is not None])
 
 

@@ -119,7 +119,7 @@ class ReplayedCode:
             foreach.copy_([*self._own.values()], [inputs[i] for i in self._own])
         found.replay()
         if self._written:
-            # What is kept from run to run is computed anew where a version is new.
+            # What is retained from run to run is computed again where a version is new.
             torch.autograd.graph.increment_version([inputs[i] for i in self._written])
         copies = [*map(torch.empty_like, found.results)]
         foreach.copy_(copies, [*found.results])
@@ -137,18 +137,18 @@ class ReplayedCode:
     def _captured(self, places: list[int], last: Sequence[int], inputs: Sequence[Tensor]) -> Capture | None:
         """Return a capture for where the inputs are; None where it is too early, or there can be none."""
         assert self._written is not None
-        moved = [i for i, place in enumerate(places) if place != last[i] and i not in self._written]
-        if not moved and tuple(places) not in self._captures:
+        changed = [i for i, place in enumerate(places) if place != last[i] and i not in self._written]
+        if not changed and tuple(places) not in self._captures:
             self._captures[tuple(places)] = None  # other memory to write into: perhaps it comes again
             return None
         if self._count == _MOST:
             self._give_up(f"its inputs were in other memory {_MOST} times")
             return None
         self._count += 1
-        if moved:
+        if changed:
             self._captures.clear()  # they read the memory that was
         try:
-            for i in moved:
+            for i in changed:
                 each, places[i] = inputs[i], _OWN
                 self._own[i] = torch.empty_strided(
                     each.shape, each.stride(), dtype=each.dtype, device=each.device

@@ -8,7 +8,7 @@ import torch
 
 from ..graph import Entry, Facts, Graph, Node
 from ..shapes import size
-from .reach import gradient_receivers
+from .gradient_flow import gradient_receivers
 
 __all__ = ["describe_memory", "operator_of"]
 
@@ -77,10 +77,10 @@ def describe_memory(graph: Graph, facts: Facts, wanted: Collection[str]) -> str:
 
     sizes: dict[Node, int] = {node: nbytes(node) for node in operators}
     # Needed after forward: outputs, and what the gradients are computed from.
-    kept = {entry.node for entry in graph.outputs}
+    retained = {entry.node for entry in graph.outputs}
     for node in operators:
         if node in differentiated:
-            kept.update((node, *(entry.node for entry in node.inputs)))
+            retained.update((node, *(entry.node for entry in node.inputs)))
     # Later uses replace earlier ones.
     last_use = {entry.node: i for i, node in enumerate(operators) for entry in node.inputs}
     live = peak = 0
@@ -88,7 +88,7 @@ def describe_memory(graph: Graph, facts: Facts, wanted: Collection[str]) -> str:
         live += sizes[node]
         peak = max(peak, live)
         inputs = {entry.node for entry in node.inputs}
-        live -= sum(sizes.get(each, 0) for each in inputs - kept if last_use[each] == i)
+        live -= sum(sizes.get(each, 0) for each in inputs - retained if last_use[each] == i)
     # Backward adds a node's head gradients and the gradients of its inputs.
     backward = [
         sizes[node] + sum(sizes.get(each, 0) for each in {entry.node for entry in node.inputs})

@@ -23,9 +23,9 @@ from .bound import BoundArrays
 from .describe import describe_memory, operator_of
 from .head_grads import HeadGrads, read_head_grads
 from .holder import GraphHolder, run_as
-from .kept import Kept
 from .observer import Observer
 from .plans import Plans
+from .prepared_parameters import PreparedParameters
 from .programs.describe import describe_programs
 from .reshape import reshaped
 from .runner import Runner
@@ -107,7 +107,7 @@ class Executor(Unpicklable):
         requests = read_grad_req(grad_req, names)
         arrays = BoundArrays(graph, found, own_args, grads, requests, own_aux)
         arrays.check_devices()
-        self._setup(sym, arrays, {}, Kept())
+        self._setup(sym, arrays, {}, PreparedParameters())
 
     @classmethod
     def bound(
@@ -134,10 +134,10 @@ class Executor(Unpicklable):
         arrays: BoundArrays,
         groups: Mapping[str, Device],
         facts: Facts | None = None,
-        prepared: Kept | None = None,
+        prepared: PreparedParameters | None = None,
     ) -> Executor:
         self = cls.__new__(cls)
-        self._setup(sym, arrays, groups, prepared or Kept())
+        self._setup(sym, arrays, groups, prepared or PreparedParameters())
         if arrays.missing:
             raise ParameterError(f"bind: arrays are missing for {arrays.missing}")
         if not groups:
@@ -148,7 +148,11 @@ class Executor(Unpicklable):
         return self
 
     def _setup(
-        self, sym: GraphHolder, arrays: BoundArrays, groups: Mapping[str, Device], prepared: Kept
+        self,
+        sym: GraphHolder,
+        arrays: BoundArrays,
+        groups: Mapping[str, Device],
+        prepared: PreparedParameters,
     ) -> None:
         self._symbol, self._graph = sym, sym.graph
         self._arrays, self._device = arrays, arrays.device
@@ -292,12 +296,14 @@ class Executor(Unpicklable):
         runner = self.runner
         facts = self._arrays.infer() if runner.handles is None else runner.plans.facts
         arrays, facts = reshaped(self._arrays, facts, wanted, partial_shaping, allow_up_sizing)
-        new = Executor._on(self._symbol, arrays, runner.plans.groups, facts, Kept(runner.prepared))
+        new = Executor._on(
+            self._symbol, arrays, runner.plans.groups, facts, PreparedParameters(runner.prepared)
+        )
         new.runner.observer = runner.observer
         return new
 
     def create_operators(self) -> None:
-        """Create custom operators anew, for shapes that come again: as in MXNet, which binds again, they begin anew.
+        """Create custom operators again, for shapes that come again: as in MXNet, which binds again, they begin again.
 
         >>> import rebind as mx
         >>> mx.sym.exp(mx.sym.var("x")).simple_bind(mx.cpu(), x=(2,)).create_operators()  # there are none
@@ -428,7 +434,7 @@ class Executor(Unpicklable):
         self.set_observer(None if callback is None else Watch(callback, monitor_all, active, self._device))
 
     def set_observer(self, observer: Observer | None) -> None:
-        """Let an observer be told of each operator that runs; it replaces the one before, a monitor too.
+        """Let an observer be notified of each operator that runs; it replaces the one before, a monitor too.
 
         None removes it. While there is none, it costs nothing.
         """

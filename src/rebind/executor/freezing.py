@@ -1,7 +1,7 @@
 """Code with its parameters as constants, for compilers that take inference only, such as OpenVINO.
 
 A compiler of `torch.compile` is given parameters with each run. One of a backend with ``freezing`` is given a module
-that has them, packs them as it likes, and is asked again when a parameter was written (`kept.Kept` sees that). It
+that has them, packs them as it likes, and is asked again when a parameter was written, as `PreparedParameters` sees. It
 compiles for the shapes that it is given, as such engines are quickest with known ones.
 """
 
@@ -17,7 +17,7 @@ from ..graph import Graph
 from ..graph.passes import Compiler
 from .compiling import CompiledCode
 from .openvino import compile_with_openvino
-from .prepared import Preparation
+from .parameter_transform import Preparation
 
 __all__ = ["FrozenCode", "FrozenModule", "parameter_positions"]
 
@@ -98,7 +98,7 @@ class _Frozen:
     ) -> None:
         self._compiler = compiler
         self._module = FrozenModule(code, parameters, 0 if draws else None)
-        # Operators that draw in training only are told from others by what comes of another seed.
+        # Operators that draw in training only are distinguished from others by what comes of another seed.
         self._other = FrozenModule(code, parameters, 1) if draws else None
         self._constant: Collection[int] = frozenset(parameters)
         self._runs: dict[Hashable, Run] = {}

@@ -47,7 +47,7 @@ class GraphHolder(Protocol):
 
 
 def run_as(holder: Holder, backend: str | None, recompute: bool | None) -> Holder:
-    """Return a handle on the same graph that is run as `bind` was told; None: as the handle says.
+    """Return a handle on the same graph that is run as `bind` was asked to; None: as the handle says.
 
     >>> import rebind as mx
     >>> found = run_as(mx.sym.var("x").with_backend("eager"), None, True)

@@ -19,7 +19,7 @@ from ..nested import map_leaves
 from .backward import Backward
 from .bound import BoundArrays
 from .compiling import CompiledCode, reason_of, with_own_code
-from .exact import ExactCode, FirstSizes, reads_inputs_alone, tensors_in
+from .fixed_shape import FixedShapeCode, ShapeSpecializer, reads_inputs_alone, tensors_in
 from .lower import Plan
 from .programs.base import ComputedGradients
 from .runner import Pass, Runner
@@ -148,7 +148,7 @@ class JointStep:
         #: What ran, so that it works: with whose settings, and for which sizes.
         self._ran: set[Hashable] = set()
         updating_by = functools.partial(updating, part)
-        self._exact = FirstSizes(updating_by, plan.compiled.compiler, reads_inputs_alone(plan.code))
+        self._exact = ShapeSpecializer(updating_by, plan.compiled.compiler, reads_inputs_alone(plan.code))
         self._fast = compiled(with_own_code(updating), backend=plan.compiled.compiler)
 
     def __call__(
@@ -197,7 +197,7 @@ class JointStep:
 
     def note_written(self, tensors: Sequence[Tensor]) -> None:
         """Note that weights among the tensors that it ran on were written."""
-        # What is kept from run to run is computed anew where a version is new.
+        # What is retained from run to run is computed again where a version is new.
         torch.autograd.graph.increment_version([tensors[i] for i in self._wanted])
 
     def bound(self, states: Any, tensors: Sequence[Tensor]) -> BoundJointStep | None:
@@ -223,7 +223,7 @@ class BoundJointStep:
         The tensors of the states.
     """
 
-    def __init__(self, step: JointStep, code: ExactCode, states: Sequence[Tensor]) -> None:
+    def __init__(self, step: JointStep, code: FixedShapeCode, states: Sequence[Tensor]) -> None:
         self._step, self._code, self._states = step, code, states
 
     @property

@@ -84,7 +84,7 @@ def gradient_of(node: Application, target: Target) -> GradientRule:
 
 
 def _with_params(rule: GradientRule, params: Params) -> GradientRule:
-    """Return a rule that takes the node's own parameters: a compiler does not follow how they are made anew."""
+    """Return a rule that takes the node's own parameters: a compiler does not follow how they are made again."""
 
     def gradient(
         p: Params,

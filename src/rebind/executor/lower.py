@@ -22,12 +22,12 @@ from ..graph.control_flow import counted_constants, needs_randomness, runs_users
 from ..graph.passes import CHANNELS_LAST, backend_named, optimize
 from ..ops.declaration import Function
 from .compiling import CompiledCode, in_given_layout
-from .exact import InferenceCode
 from .failure import failure_of
+from .fixed_shape import InferenceCode
 from .freezing import FrozenCode, parameter_positions
+from .gradient_flow import head_gradient_reaches
 from .losses import Loss, losses_of
-from .prepared import Preparation, Split, split, what_is_computed
-from .reach import head_gradient_reaches
+from .parameter_transform import Preparation, Split, split, what_is_computed
 from .rematerialize import Rematerialized
 from .storage_kernels import storage_of
 from .writer import CodeWriter
@@ -77,7 +77,7 @@ class Plan:
     channels_last
         The positions of arguments that are best given with their channels last in memory.
     recomputed
-        The nodes whose results are not kept for backward.
+        The nodes whose results are not retained for backward.
     joint
         Forward and backward together, by the positions of the arguments that get gradients: their code, which executors
         of the graph share, or the reason why there is none. See `Programs`.
@@ -249,18 +249,18 @@ def _make_plan(
     given: Graph, best: Graph, facts: Facts, target: Target, kernels: Sequence[Function] | None
 ) -> Plan:
     preparation: Preparation | None = None
-    kept: tuple[Node, ...] = ()
+    retained: tuple[Node, ...] = ()
     backend = backend_named(target.backend)
     # Where gradients may be asked for, what depends on parameters alone is computed in each run; a compiler to which
     # they are constants computes it once by itself.
     differentiates = target.recorded or target.training
     if not (differentiates or backend.freezing) and (parts := split(best, facts)) is not None:
         preparation = _make_preparation(given, parts, facts, target)
-        best, facts, kept = parts.rest, parts.facts, parts.variables
+        best, facts, retained = parts.rest, parts.facts, parts.variables
     losses = tuple(losses_of(best, target))
     draws = needs_randomness(best, target.training)
     writer = CodeWriter(best, facts, target, losses, kernels, draws)
-    code = fx.GraphModule({}, writer.write(given.arguments, given.auxiliary, kept))
+    code = fx.GraphModule({}, writer.write(given.arguments, given.auxiliary, retained))
     reaches = head_gradient_reaches(best, given.arguments)
     constants = _constants(given) if target.training else {}
     compiler = backend.compiler if target.traced else None
@@ -296,14 +296,14 @@ def _make_plan(
 
 
 def _make_preparation(given: Graph, parts: Split, facts: Facts, target: Target) -> Preparation:
-    kept = parts.kept
-    code = CodeWriter(kept, facts, target, [None] * len(kept.outputs), None, draws=False)
-    module = fx.GraphModule({}, code.write(kept.variables, (), alone=True))
+    retained = parts.retained
+    code = CodeWriter(retained, facts, target, [None] * len(retained.outputs), None, draws=False)
+    module = fx.GraphModule({}, code.write(retained.variables, (), alone=True))
     positions = {node: i for i, node in enumerate((*given.arguments, *given.auxiliary))}
     return Preparation(
         module,
-        tuple(positions[node] for node in kept.variables),
-        what_is_computed(kept),
+        tuple(positions[node] for node in retained.variables),
+        what_is_computed(retained),
     )
 
 

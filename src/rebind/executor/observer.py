@@ -1,4 +1,4 @@
-"""Observers: what is told of each operator while a program runs."""
+"""Observers: what is notified of each operator while a program runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Observation(NamedTuple):
 
 
 class Observer:
-    """Is told of each operator that a program runs; a subclass overrides the methods.
+    """Is notified of each operator that a program runs; a subclass overrides the methods.
 
     >>> import rebind as mx
     >>> class Names(Observer):
@@ -94,8 +94,8 @@ class _Observed(Stepwise):
         result = self.compute(target, args, kwargs)
         seconds = time.perf_counter() - begin
         outputs = (result,) if result is None or isinstance(result, Tensor) else tuple(result)
-        told = Observation(name, operator, args, outputs, seconds, self._training)
-        self._observer.after(told, node)
+        observation = Observation(name, operator, args, outputs, seconds, self._training)
+        self._observer.after(observation, node)
         return result
 
 

@@ -15,7 +15,7 @@ from ..graph.passes import backend_named, uses_shapes
 from ..ops.storage_types import DENSE
 from ..shapes import is_known
 from .compiling import obstacle
-from .effort import are_small, bytes_of_results
+from .cost_model import are_small, bytes_of_results
 from .lower import Plan, lower
 from .recompute import has_marks
 from .storage_kernels import storage_of

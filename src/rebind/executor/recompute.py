@@ -1,9 +1,9 @@
-"""Which results of a training run are not kept for backward but computed again when it needs them.
+"""Which results of a training run are not retained for backward but computed again when it needs them.
 
-In MXNet's words these are the nodes that are mirrored (``MXNET_BACKWARD_DO_MIRROR``). What is kept are the results that
+In MXNet's words these are the nodes that are mirrored (``MXNET_BACKWARD_DO_MIRROR``). What is held are the results that
 take long to compute, such as those of most convolutions, and what follows quickly from them is computed again: a batch
 norm, an activation, a sum, a convolution over few channels. Where too many such nodes follow from each other, one in
-about sqrt(n) is kept, so that backward goes through the network in parts, of which only one is in memory.
+about sqrt(n) is retained, so that backward goes through the network in parts, of which only one is in memory.
 
 References
 ----------
@@ -70,7 +70,7 @@ def recomputed_nodes(
         ``'marked'``: those with the attribute ``force_mirroring`` alone; ``'cheap'``: those that take little time, too;
         ``'none'``: none.
     overwriting
-        How nodes write over an input: what writes over a result that is kept takes no memory of its own, and is kept.
+        How nodes write over an input: what writes over a result that is held takes no memory, and is held.
     held
         Nodes whose results are held anyway.
 
@@ -84,13 +84,13 @@ def recomputed_nodes(
     """
     if which == "none":
         return frozenset()
-    kept = {*held, *(entry.node for entry in graph.outputs)}
+    retained = {*held, *(entry.node for entry in graph.outputs)}
     most = math.isqrt(len(graph.nodes) - len(graph.variables))
     # By node all that are computed again for its result: itself, and what it follows from. What follows from variables
     # alone, such as filters in another order of memory, does not count: it is no part of a chain.
     together: dict[Node, frozenset[Node]] = {}
     for node in graph.nodes:
-        if not isinstance(node, Application) or node in kept or not _can_run_again(node):
+        if not isinstance(node, Application) or node in retained or not _can_run_again(node):
             continue
         itself = () if all(entry.node.is_variable for entry in node.inputs) else (node,)
         needed = frozenset(itself).union(*(together.get(entry.node, ()) for entry in node.inputs))

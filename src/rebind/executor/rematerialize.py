@@ -1,7 +1,7 @@
 """Runs of a plan in which results are dropped, and computed again when backward needs them.
 
 While forward runs, whatever autograd saves of a dropped result is replaced by a note on how it is computed. Autograd
-asks for it in backward; then its operator runs once more, on inputs that are kept or in their turn computed again, and
+asks for it in backward; then its operator runs once more, on inputs that are held or in their turn computed again, and
 what it gives stays until nothing refers to it. It is the way of `torch.utils.checkpoint`, for single operators that
 share what they compute, in place of sections of a program. Random operators draw the same numbers again, and what
 an operator returns beside (new moving statistics) is not used a second time.
@@ -24,7 +24,7 @@ from .stepwise import Stepwise
 
 __all__ = ["Rematerialized"]
 
-#: A tensor that an operator saves beside its inputs and outputs, such as the statistics of a batch norm, is kept if it
+#: A tensor that an operator saves beside its inputs and outputs, such as the statistics of a batch norm, is held if it
 #: is smaller than the largest input by this factor: to compute it again would cost more than it is worth.
 _SMALL = 16
 
@@ -35,7 +35,7 @@ class Rematerialized(Stepwise):
     Parameters
     ----------
     code
-        The code of a plan. None of the nodes overwrites a result that is kept.
+        The code of a plan. None of the nodes overwrites a result that is retained.
     nodes
         The nodes.
 
@@ -277,7 +277,7 @@ class _Saved(NamedTuple):
 
 
 def _leaf(value: Tensor | None) -> Tensor | None:
-    """Return an input that is kept, without the record of how it was computed."""
+    """Return an input that is retained, without the record of how it was computed."""
     return value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 
 

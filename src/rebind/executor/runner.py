@@ -18,13 +18,13 @@ from ..ndarray import NDArray
 from ..ndarray.same_memory import are_dense
 from .bound import BoundArrays
 from .compiling import reason_of
-from .kept import Kept
+from .gradient_reuse import dealiased_from
 from .observer import Observer
 from .outputs import OutputHandles
 from .plans import Plans
+from .prepared_parameters import PreparedParameters
 from .programs import Program, Programs
 from .programs.base import OnGradient, WayBack
-from .staying import apart_from
 
 __all__ = ["Pass", "Runner"]
 
@@ -60,10 +60,10 @@ class Runner:
     has_run
         Whether `forward` has run; until then the outputs are zeros.
     observer
-        What is told of each operator; None: nothing is.
+        What is notified of each operator; None: nothing is.
     """
 
-    def __init__(self, graph: Graph, arrays: BoundArrays, plans: Plans, prepared: Kept) -> None:
+    def __init__(self, graph: Graph, arrays: BoundArrays, plans: Plans, prepared: PreparedParameters) -> None:
         self.graph, self.arrays, self.plans, self.prepared = graph, arrays, plans, prepared
         self.programs = Programs(plans, arrays, prepared)
         self.device: Device = arrays.device
@@ -77,7 +77,7 @@ class Runner:
         self.plans.facts = facts
         self.plans.create_operators()
         if self.arrays.has_large_gradients:
-            self.arrays.decide_what_stays(self.plans.bytes_of_results)
+            self.arrays.decide_reuse(self.plans.bytes_of_results)
         self.handles = OutputHandles(self.graph.outputs, facts, self.device)
 
     def _complete(self) -> None:
@@ -186,15 +186,15 @@ class Runner:
             Called with the name of each argument whose gradient is in the bound array before backward ends.
         """
         last = self.last_pass()
-        self.arrays.clear_whole_gradients()
+        self.arrays.zero_integer_gradients()
         if not self.arrays.wanted:
             return
         if last.way_back is None:  # used up by an earlier backward, or never made in an inference pass
             last = self._replay(last)
         way_back, last.way_back = last.way_back, None
         assert way_back is not None
-        if self.arrays.staying:
-            head_grads = apart_from(head_grads, self.arrays.staying)
+        if self.arrays.reused:
+            head_grads = dealiased_from(head_grads, self.arrays.reused)
         way_back(self.arrays, head_grads, on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.program.plan.target.training:
@@ -202,8 +202,8 @@ class Runner:
 
     def move_statistics(self, new_aux: Sequence[Tensor | None]) -> None:
         """Write the auxiliary states that a pass has computed, of operators whose backward runs."""
-        moved = zip(self.arrays.updated_states, new_aux, strict=True)
-        pairs = [(state, value) for state, value in moved if value is not None and state is not None]
+        updated = zip(self.arrays.updated_states, new_aux, strict=True)
+        pairs = [(state, value) for state, value in updated if value is not None and state is not None]
         if not pairs:
             return
         if are_dense([state for state, _ in pairs]):  # in one call: a network may have a hundred

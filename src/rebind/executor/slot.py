@@ -28,21 +28,21 @@ class Slot:
     source: Tensor | None = field(default=None, repr=False)  # the tensor that `leaf` is an alias or a copy of
     stand_in: Tensor | None = field(default=None, repr=False)  # in place of a gradient until it is new
     reorders: bool = False  # whether array and gradient may lie in another order than that of their axes
-    stays: bool = False  # whether backward writes the gradient into the memory that it has
+    reuses: bool = False  # whether backward writes the gradient into the memory that it has
 
-    def decide(self, stays: bool) -> None:
-        """Decide, at bind, what later runs need not ask of each argument: `reorders` and `stays`.
+    def decide(self, reuses: bool) -> None:
+        """Decide, at bind, what later runs need not ask of each argument: `reorders` and `reuses`.
 
         >>> import rebind as mx
         >>> filters = Slot(mx.nd.ones((2, 3, 1, 1)), "write", grad=mx.nd.zeros((2, 3, 1, 1)))
-        >>> filters.decide(stays=False)
+        >>> filters.decide(reuses=False)
         >>> filters.reorders
         True
         """
         # A gradient that is added to lies in the order of its axes.
         written = self.grad is not None and self.request == "write"
         self.reorders = written and self.array is not None and self.array.ndim in FORMATS
-        self.stays = written and stays
+        self.reuses = written and reuses
 
     def tensor(self, channels_last: bool = False) -> Tensor:
         """Return the tensor to run on.
@@ -77,8 +77,8 @@ class Slot:
             self.leaf = as_tensor(storage).requires_grad_()
         return self.leaf
 
-    def prepare_gradient(self, may_stay: bool = True) -> Tensor | None:
-        """Free the memory of an old gradient that is to be replaced; one that `stays`, if it may, is filled with zeros.
+    def prepare_gradient(self, may_reuse: bool = True) -> Tensor | None:
+        """Free the memory of an old gradient that is to be replaced; one that `reuses` it is filled with zeros.
 
         Return the gradient that the new one is to be added to: those zeros, or the old one for ``grad_req='add'``.
 
@@ -94,7 +94,7 @@ class Slot:
         if self.request == "add":
             return self.grad.writable_tensor()
         old = storage.memory
-        if may_stay and self.stays and self._can_add_to(old):
+        if may_reuse and self.reuses and self._can_add_to(old):
             return old.zero_()
         if not storage.shared:
             if self.stand_in is None:

@@ -25,7 +25,7 @@ from ..flags import flag
 from ..grad_mode import grad_mode
 from ..graph import Facts, Graph, Target
 from ..graph.passes import Compiler
-from .backward import Backward, Record, apart
+from .backward import Backward, Record, dealiased
 from .compiling import compile_whole
 from .lower import Plan, lower
 
@@ -69,7 +69,7 @@ class Gradients(NamedTuple):
         >>> found[0] is ones, found[1] is ones
         (True, False)
         """
-        return self._replace(gradients=apart(self.gradients))
+        return self._replace(gradients=dealiased(self.gradients))
 
 
 class StepResult(NamedTuple):

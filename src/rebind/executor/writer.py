@@ -16,9 +16,9 @@ from ..graph.passes import optimize
 from ..ops.declaration import Function, with_gradient, without_defaults
 from ..ops.storage_types import DENSE
 from .control_flow import ControlFlow
+from .gradient_flow import gradient_receivers
 from .losses import Loss, gradient_of
 from .overwrite import overwriting_kernels
-from .reach import gradient_receivers
 from .recompute import recomputed_nodes
 from .storage_kernels import on_tensors, storage_kernels, storage_of
 
@@ -44,7 +44,7 @@ class CodeWriter:
     Attributes
     ----------
     recomputed
-        The nodes whose results are not kept for backward.
+        The nodes whose results are not retained for backward.
     is_dense
         Whether all inputs are dense, and all kernels for that.
 
@@ -85,7 +85,7 @@ class CodeWriter:
         # The inputs of losses are there until backward has begun.
         held = {entry.node for node in self.loss_nodes for entry in node.inputs}
         self.recomputed = recomputed_nodes(graph, facts, target.recompute, overwriting, held)
-        # What is kept must be there when a node computes its result from it again.
+        # What is retained must be there when a node computes its result from it again.
         self.overwriting = {
             node: over.kernel
             for node, over in overwriting.items()
@@ -103,14 +103,14 @@ class CodeWriter:
         self,
         arguments: Sequence[Node],
         auxiliary: Sequence[Node],
-        kept: Sequence[Node] = (),
+        retained: Sequence[Node] = (),
         alone: bool = False,
     ) -> fx.Graph:
-        """Write the code, with its inputs in the order in which the user's graph has them, then what is kept.
+        """Write the code, with its inputs in the order in which the user's graph has them, then what is retained.
 
         With `alone` the code returns the outputs, and nothing else.
         """
-        for i, node in enumerate((*arguments, *auxiliary, *kept)):
+        for i, node in enumerate((*arguments, *auxiliary, *retained)):
             # Names of variables need not be names in Python, nor differ from each other: "stage1/conv:0", "lambda".
             name = re.sub(r"[^A-Za-z0-9_]", "_", node.name)
             self.values[Entry(node)] = self.code.placeholder(f"input{i}_{name}")
@@ -201,7 +201,7 @@ def body_code(graph: Graph, facts: Facts, target: Target) -> tuple[fx.GraphModul
     >>> draws
     False
     """
-    # A body runs many times in a run: it has no place for what is kept, and its results are kept as the loop's are.
+    # A body runs many times in a run: it has no place for what is held, and its results are retained as the loop's are.
     target = replace(target, recorded=True, recompute="none")
     best, known = optimize(graph, facts, target)
     draws = needs_randomness(best, target.training)

@@ -1,6 +1,6 @@
 """Inference under NumPy's rule of shapes (`mx.util.np_shape`): 0 is a size, -1 an unknown one.
 
-The rules of operators have one word for both, 0, which is unknown to them. So that a size of 0 can be told from it,
+The rules of operators have one word for both, 0, which is unknown to them. So that a size of 0 differs from it,
 large sizes take its place, several in turn; what an answer is for 0 follows from what it is for these. The answer is
 exact where a size is a polynomial of degree 2 in them: the sums and products of which shapes are made. Operators whose
 inputs' shapes are known then run on arrays without elements.

@@ -192,7 +192,7 @@ def augmented(picture: Tensor, augmenters: Iterable[Augmenter], in_planes: bool 
     torch.Size([2, 3, 1])
     """
     for augmenter in augmenters:
-        # A subclass that a user wrote may define the call anew: then that is what counts.
+        # A subclass that a user wrote may define the call again: then that is what counts.
         if isinstance(augmenter, PictureAugmenter) and type(augmenter).__call__ is PictureAugmenter.__call__:
             picture = augmenter.apply(planar(picture) if in_planes and augmenter.by_channel else picture)
             continue

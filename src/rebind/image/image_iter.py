@@ -27,7 +27,7 @@ __all__ = ["ImageIter", "LeftOut"]
 
 _HANDLES = ("pad", "discard", "roll_over")
 _LABEL_TYPES = ("float32", "int32", "int64", "float64")
-# What a subclass may define anew; then pictures go through arrays, as it expects.
+# What a subclass may define again; then pictures go through arrays, as it expects.
 _STEPS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
 
 

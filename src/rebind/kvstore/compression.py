@@ -1,4 +1,4 @@
-"""Gradients in 2 bits or 1 bit for each element; what was not sent is kept, and added to the next gradient."""
+"""Gradients in 2 bits or 1 bit for each element; what was not sent is retained, and added to the next gradient."""
 
 from __future__ import annotations
 

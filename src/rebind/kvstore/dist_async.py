@@ -24,12 +24,12 @@ from .capabilities import Capabilities
 from .compression import Compression, Residuals
 from .plan import PushPlan
 from .records import is_dense, to_record
-from .same_update import describe_updater, scope_of
-from .served import ServedStore
+from .remote_store import ServedStore
 from .server_link import Request
 from .server_states import gather_states, give_states
 from .sharding import Sharding
 from .staleness import Staleness
+from .updater_agreement import describe_updater, scope_of
 from .wire import Message, Scratch
 
 __all__ = ["DistAsyncStore"]
@@ -85,7 +85,7 @@ class DistAsyncStore(ServedStore):
         Parameters
         ----------
         reset
-            Whether to count anew from now on, such as at the end of an epoch.
+            Whether to count again from now on, such as at the end of an epoch.
 
         Examples
         --------
@@ -110,7 +110,7 @@ class DistAsyncStore(ServedStore):
     def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
         """Compress the gradients that are sent to servers; weights come back as they are. All workers must call it.
 
-        The gradients of a worker's devices are summed first. What is not sent is kept, and added to the next gradient.
+        The gradients of a worker's devices are summed first. What is not sent is held, and added to the next gradient.
 
         Parameters
         ----------

@@ -22,11 +22,11 @@ from .capabilities import Capabilities
 from .compressed_bucket import CompressedBucket
 from .compression import Compression
 from .divided_states import divide_states, gather_states, states_from_first
-from .in_turn import InTurn
+from .in_turn import OrderedWorker
 from .local import KVStore
 from .records import broadcast, description, is_dense, sum_over_workers
-from .same_update import describe_updater, may_update_beside, scope_of
 from .sharding import SMALL, Sharding
+from .updater_agreement import describe_updater, may_update_beside, scope_of
 
 __all__ = ["DistSyncStore"]
 
@@ -79,7 +79,7 @@ class DistSyncStore(KVStore):
         self._next_tag = 0
         self._open: dict[Key, Bucket[Key]] = {}  # of the push that has begun, by its keys
         self._stored_keys: dict[Key, NDArray | None] = {}  # its other keys, whose values are not dense
-        self._ahead = InTurn(self._update_share, "rebind-update")
+        self._ahead = OrderedWorker(self._update_share, "rebind-update")
         self._spreading: list[Bucket[Key]] = []  # whose weights are on their way
         # Not the store itself, which would live as long as the job.
         leave = weakref.WeakMethod(self._leave)
@@ -302,8 +302,8 @@ class DistSyncStore(KVStore):
     def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
         """Compress the gradients that are sent; weights come back as they are. All workers must call it.
 
-        The gradients of a worker's devices are summed first. What is not sent is kept, and added to the next gradient;
-        it is kept as well when another compression is set.
+        The gradients of a worker's devices are summed first. What is not sent is held, and added to the next gradient;
+        it is retained as well when another compression is set.
 
         Parameters
         ----------
@@ -430,7 +430,7 @@ class DistSyncStore(KVStore):
         if not isinstance(updater, Updater) or self.num_workers == 1:
             return
         if before is not None and any(each != sharding.bounds[key] for key, each in before.bounds.items()):
-            self._unplaced |= self._gathered(updater, before, "KVStore.push, to divide the keys anew")
+            self._unplaced |= self._gathered(updater, before, "KVStore.push, to divide the keys again")
             updater.states, updater.states_synced = self._states_of_stored(updater), {}
         own = divide_states(self._job, "KVStore.push, to divide the states", sharding, self._unplaced)
         whole = [key for key in self._numbers if not self._is_cut(key)]

@@ -1,4 +1,4 @@
-"""`InTurn`: work that is done in a fixed order, in a thread, as far as it can begin."""
+"""`OrderedWorker`: work that is done in a fixed order, in a thread, as far as it can begin."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-__all__ = ["InTurn"]
+__all__ = ["OrderedWorker"]
 
 Item = TypeVar("Item", bound=Hashable)
 
 
-class InTurn(Generic[Item]):
+class OrderedWorker(Generic[Item]):
     """Does the same work on some items in a thread: on each when it is ready and all before it were.
 
     So the order of the work does not depend on which item is ready first, while the calling thread can go on.
@@ -27,7 +27,7 @@ class InTurn(Generic[Item]):
     Examples
     --------
     >>> done = []
-    >>> turns = InTurn(done.append, "example")
+    >>> turns = OrderedWorker(done.append, "example")
     >>> turns.begin(["a", "b", "c"])
     >>> turns.ready("b")  # waits for a
     >>> turns.ready("a")

@@ -137,7 +137,7 @@ class KVStore(KVStoreBase):
     def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
         """Compress each device's gradients before they are summed; for the stores that sum on a device.
 
-        What is not sent is kept, and added to the next gradient; it is kept as well when another compression is set.
+        What is not sent is held, and added to the next gradient; it is held as well when another compression is set.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class KVStore(KVStoreBase):
             self._residuals.compression = compression
 
     def state_dict(self) -> StateTree:
-        """Return what this process has kept of compressed gradients: ``residuals``, for each key a list by device.
+        """Return what this process has retained of compressed gradients: ``residuals``, for each key a list by device.
 
         The optimizer's states are `save_optimizer_states`'.
 

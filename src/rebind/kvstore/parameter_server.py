@@ -117,7 +117,7 @@ class ParameterServer:
         rank
             The worker.
         request
-            Its header says what to ``do``, and with which ``keys``; its arrays are not kept.
+            Its header says what to ``do``, and with which ``keys``; its arrays are not retained.
         scratch
             Memory for the arrays of the answer.
         """

@@ -39,7 +39,7 @@ class Service:
     timeout
         How many seconds to wait within a message, and for workers that are behind.
     sign_of
-        Returns the last sign of life of a worker, by which one that has finished is told from one that is lost.
+        Returns the last sign of life of a worker, which differs for one that has finished and one that is lost.
 
     Examples
     --------

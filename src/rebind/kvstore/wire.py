@@ -63,7 +63,7 @@ class Message:
 
 @dataclass
 class Scratch:
-    """Memory for the arrays of one message after the other, which is not allocated anew for each.
+    """Memory for the arrays of one message after the other, which is not allocated again for each.
 
     >>> scratch = Scratch()
     >>> first = scratch.arrays([("float32", (2, 3))])[0]

@@ -24,7 +24,7 @@ class Ending:
     code
         Its exit code, or a signal's number less than 0; None for what did not end.
     said
-        The error that it told the others.
+        The error that it reported to the others.
     lost
         The workers whose loss ended it.
     hung

@@ -153,7 +153,7 @@ def _ending_by_sign(rank: int, sign: Sign, code: int | None) -> Ending:
 def _exit_code(pid: int) -> int | None:
     """Return the exit code of a child, less than 0 for a signal, and leave it to be waited for; None if it runs.
 
-    None, too, where the system cannot tell without waiting for it; `Watch.take` is told then.
+    None, too, where the system cannot tell without waiting for it; `Watch.take` is notified then.
     """
     if not hasattr(os, "waitid"):  # Windows, and macOS before Python 3.13
         return None

@@ -27,7 +27,7 @@ from .steps import Steps
 
 __all__ = ["check_classes"]
 
-#: Operators that only arrange numbers anew, or copy them: behind them a label has the same values.
+#: Operators that only arrange numbers again, or copy them: behind them a label has the same values.
 _ARRANGING = frozenset(
     ("BlockGrad", "Cast", "Flatten", "Reshape", "SwapAxis", "_copy", "expand_dims", "squeeze", "transpose")
 )

@@ -127,7 +127,7 @@ class Parameters:
         self._trained, self._trained_of = [], None
 
     def __getstate__(self) -> dict[str, object]:
-        # Without the devices' arrays, as after `detach`: a copy is bound anew.
+        # Without the devices' arrays, as after `detach`: a copy is bound again.
         waiting = self._values() if self._initialized else None
         return {**vars(self), "_waiting": waiting, "_arrays": None, "_trained": [], "_trained_of": None}
 

@@ -284,8 +284,8 @@ class TrainingRun:
             raise StateError(
                 f"fit: {text}\nGive the same, or Checkpoint(..., on_change='keep' or 'use new')."
             )
-        kept = any(change.used == "saved" for change in found)
-        hint = "\nTo use the given ones: Checkpoint(..., on_change='use new')." if kept else ""
+        retained = any(change.used == "saved" for change in found)
+        hint = "\nTo use the given ones: Checkpoint(..., on_change='use new')." if retained else ""
         if self._speaks:
             resolve(self.module.logger).warning("fit: %s%s", text, hint)
         return found

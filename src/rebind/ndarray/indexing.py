@@ -298,8 +298,8 @@ def _selection(key: TorchKey, shape: torch.Size, device: torch.device) -> _Selec
     indices = _as_tuple(key)
     basic = is_basic(indices)
     view: list[TorchIndex] = []
-    indexed: list[int] = []  # axes of the view, as `kept`
-    kept: list[int] = []
+    indexed: list[int] = []  # axes of the view, as `retained`
+    retained: list[int] = []
     arrays: list[Tensor] = []
     backwards: list[int] = []
     place = axis = 0
@@ -307,23 +307,23 @@ def _selection(key: TorchKey, shape: torch.Size, device: torch.device) -> _Selec
         if index is None or isinstance(index, slice):
             if isinstance(index, slice) and index.step is not None and index.step < 0:
                 index = _forward(index, shape[axis])
-                backwards.append(len(kept))
-            kept.append(len(kept) + len(indexed))
+                backwards.append(len(retained))
+            retained.append(len(retained) + len(indexed))
             view.append(index)
         elif basic:
             view.append(index)
         else:
             if not arrays and _follow_each_other(indices):
-                place = len(kept)
+                place = len(retained)
             found = _arrays_of(index, axis, shape, device)
             arrays += found
             # A single bool indexes an axis that the view adds.
             view += [None if isinstance(index, bool) else _EVERYTHING] * len(found)
-            indexed += range(len(kept) + len(indexed), len(kept) + len(indexed) + len(found))
+            indexed += range(len(retained) + len(indexed), len(retained) + len(indexed) + len(found))
         axis += _axes_of(index)
     made = max([each.ndim for each in arrays], default=0)
     flips = tuple([n if n < place else n + made for n in backwards])
-    return _Selection(tuple(view), (*indexed, *kept), tuple(arrays), made, place, flips)
+    return _Selection(tuple(view), (*indexed, *retained), tuple(arrays), made, place, flips)
 
 
 def _forward(index: slice, size: int) -> slice:

@@ -119,7 +119,7 @@ def pick(
             chosen = torch.gather(data, axis, _within(where, shape[axis], mode))
     else:
         chosen = torch.gather(data, axis, _within(where, shape[axis], mode))
-    # In place, as a view would be told from a new tensor later.
+    # In place, as a view would be distinguished from a new tensor later.
     return chosen if keepdims or data.ndim == 1 else chosen.squeeze_(axis)
 
 

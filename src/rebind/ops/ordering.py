@@ -86,9 +86,9 @@ def first_positions(values: Tensor, along: int, count: int, *, largest: bool) ->
         # Few are asked for: to look whether there are equal ones takes less than to tell all apart.
         if count <= 64 and values.is_floating_point() and can_read(values):
             found, positions = torch.topk(values, count + 1, along, largest)
-            kept, beyond = found.narrow(along, count - 1, 1), found.narrow(along, count, 1)
+            retained, beyond = found.narrow(along, count - 1, 1), found.narrow(along, count, 1)
             # What was left out is worse than what was chosen: there was nothing to choose; never so with nan.
-            if bool((kept > beyond if largest else kept < beyond).all()):
+            if bool((retained > beyond if largest else retained < beyond).all()):
                 positions = positions.narrow(along, 0, count).sort(along)[0]
                 order = torch.sort(
                     values.gather(along, positions), dim=along, descending=largest, stable=True

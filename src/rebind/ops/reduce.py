@@ -255,7 +255,7 @@ def _position(find: _ArgFinder, data: Tensor, axis: int | None, keepdims: bool) 
         out = find(data.reshape(-1), 0).reshape([1] * data.ndim if keepdims else [1])
     else:
         out = find(data, normalize_axis(axis, data.dim(), "axis"), keepdims)
-    # In place, as a view would be told from a new tensor later.
+    # In place, as a view would be distinguished from a new tensor later.
     out = out if out.dim() else out.unsqueeze_(0)
     return out.float() if data.dtype is torch.float32 else out.to(dtype=data.dtype)
 

@@ -153,7 +153,7 @@ def _row_differences(
 
 
 def _distance(first: Tensor, second: Tensor) -> Tensor:
-    # Nobody else has the differences: without a gradient they need not be kept.
+    # Nobody else has the differences: without a gradient they need not be retained.
     if first.requires_grad or second.requires_grad:
         return _Distance.apply(first, second)
     return _difference(first, second).abs_()

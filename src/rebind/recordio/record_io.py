@@ -28,7 +28,7 @@ __all__ = ["MXIndexedRecordIO", "MXRecordIO"]
 class MXRecordIO:
     """A record file that is read, or written, from start to end.
 
-    It is a context manager. In a process that was forked from the one that opened it, a reader opens the file anew,
+    It is a context manager. In a process that was forked from the one that opened it, a reader opens the file again,
     at its start, and a writer refuses to write. A reader can be pickled, with its position (in MXNet, the copy
     begins at the start); an open writer cannot, since opening the file again would empty it.
 
@@ -146,7 +146,7 @@ class MXRecordIO:
         return self.handle
 
     def _check_pid(self, allow_reset: bool = False) -> None:
-        """Raise an error unless this process has the file open, or may open it anew."""
+        """Raise an error unless this process has the file open, or may open it again."""
         if not self.is_open:
             raise StateError(f"{self._who}: {self.uri!r} must be open; it is closed. Call open() first.")
         if self.pid == os.getpid():

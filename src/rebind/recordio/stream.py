@@ -270,7 +270,7 @@ class RecordReader:
         return self._size
 
     def _broken(self, expected: str, found: str) -> FormatError:
-        at, self._stands_at = self._stands_at, -1  # to be sought anew
+        at, self._stands_at = self._stands_at, -1  # to be sought again
         return FormatError(f"{self.path!r} must have {expected} at byte {at}; got {found}")
 
     def close(self) -> None:

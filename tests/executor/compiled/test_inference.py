@@ -23,7 +23,7 @@ from tests.newer_torch import uses_private_names
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
-from rebind.executor import compiling, exact
+from rebind.executor import compiling, fixed_shape
 from rebind.graph.passes import BACKENDS, DEFAULT, register_backend
 
 pytestmark = pytest.mark.usefixtures("own_backends")
@@ -62,7 +62,9 @@ def test_batch_norms_are_folded_before_inference_is_compiled() -> None:
     assert not any("batch_norm" in str(node.target) for node in plan.code.graph.nodes)
     equal(state(exe), state(plain))
     assert exe.is_compiled and plan.compiled.failure is None
-    assert isinstance(plan.compiled, exact.InferenceCode) and plan.compiled._first.code is not None  # it ran
+    assert (
+        isinstance(plan.compiled, fixed_shape.InferenceCode) and plan.compiled._first.code is not None
+    )  # it ran
     for each in (exe, plain):
         each.backward()
     equal(state(exe), state(plain))
@@ -122,7 +124,7 @@ def test_what_cannot_be_traced_for_its_sizes_is_left_to_dynamo(monkeypatch: pyte
     def fail(*_: object) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(exact.ExactCode, "_trace", fail)
+    monkeypatch.setattr(fixed_shape.FixedShapeCode, "_trace", fail)
     exe, plain = multiplied(QUICK), multiplied("plain")
     for each in (exe, plain):
         each.forward()

@@ -29,7 +29,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
 from rebind.errors import MXNetError
-from rebind.executor import staying
+from rebind.executor import gradient_reuse
 from rebind.executor.joint_update import BoundJointStep, JointStep
 from rebind.executor.programs.compiled import JointCode
 
@@ -328,7 +328,7 @@ def test_a_gradient_that_two_arguments_have_is_in_an_array_of_each() -> None:
 def test_gradients_of_whole_steps_take_their_place(
     word: str, least: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staying, "_LARGE", least)
+    monkeypatch.setattr(gradient_reuse, "_LARGE", least)
     x, grad = mx.nd.array([1, 2]), mx.nd.array([10, 10])
     exe = S.MakeLoss(S.square(S.var("x"))).bind(mx.cpu(), {"x": x}, {"x": grad}, grad_req=word, backend=QUICK)
     for k in (1, 2):

@@ -23,7 +23,7 @@ def test_shapes_that_come_again_are_not_bound_again(limit):
     second = cache.switch("b", lambda: [Executor()])
     assert cache.switch("a", lambda: 1 / 0) is first is cache.current
     assert [exe.released for exe in (*first, *second)] == [1, 1]
-    assert [exe.created for exe in (*first, *second)] == [1, 0]  # custom operators begin anew
+    assert [exe.created for exe in (*first, *second)] == [1, 0]  # custom operators begin again
     cache.switch("a", lambda: 1 / 0)
     assert first[0].released == 1  # it is the current one
 

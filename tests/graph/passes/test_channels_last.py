@@ -123,7 +123,7 @@ VOLUMES = {
         f"{kind}, {name}": mx.sym.relu(pool3(conv3(conv3(X, "a"), "b"), kind, p_value=2, **given))
         for kind in ("max", "avg", "sum", "lp")
         for name, given in {
-            "apart": {},
+            "dealiased": {},
             "padded": {"pad": (1, 0, 1)},
             "overlapping": {"kernel": (3, 2, 3), "stride": (2, 1, 2), "pad": (1, 1, 1)},
             "full": {"stride": (3, 3, 3), "pooling_convention": "full"},

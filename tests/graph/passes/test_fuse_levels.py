@@ -241,7 +241,7 @@ def alike(found: np.ndarray, expected: np.ndarray, unit: float) -> None:
 def test_what_is_left_of_a_network(name: str) -> None:
     network = NETWORKS[name]
     left, _ = optimize(network.symbol.graph, facts_of(network), Target(recorded=False))
-    others = [node for node in left.nodes if node.operator is not None and not node.operator.kernels.kept]
+    others = [node for node in left.nodes if node.operator is not None and not node.operator.kernels.prepared]
     assert Counter(node.operator.name for node in others) == Counter(network.operators.split())
 
 

@@ -17,7 +17,7 @@ from rebind.graph.passes.drop_identities import drop_identities
 from rebind.graph.passes.fold_batch_norm import fold_batch_norm
 from rebind.graph.passes.fold_norm_before import fold_norm_before
 from rebind.graph.passes.fuse_convolutions import fuse_convolutions
-from rebind.graph.passes.keep_casts import keep_casts
+from rebind.graph.passes.hoist_casts import hoist_casts
 from rebind.graph.passes.keep_constants import keep_constants
 from rebind.ops.nn.inference_layers import can_fuse
 from rebind.precision import set_active_rules
@@ -367,8 +367,8 @@ def test_what_is_left_of_a_network(name: str) -> None:
     shapes = infer_shapes(graph, {"x": network.shape})
     facts = Facts.of(shapes, infer_types(graph, {"x": network.dtype}, default=torch.float32))
     left, _ = optimize(graph, facts, Target(recorded=False))
-    kept = [node for node in left.nodes if node.operator is not None and node.operator.kernels.kept]
-    others = [node for node in left.nodes if node.operator is not None and not node.operator.kernels.kept]
+    kept = [node for node in left.nodes if node.operator is not None and node.operator.kernels.prepared]
+    others = [node for node in left.nodes if node.operator is not None and not node.operator.kernels.prepared]
     assert Counter(node.operator.name for node in kept) == Counter(network.kept.split())
     assert Counter(node.operator.name for node in others) == Counter(network.operators.split())
 
@@ -409,7 +409,7 @@ def test_training_is_left_alone(name: str) -> None:
     facts = Facts.of(infer_shapes(graph, {"x": network.shape}), infer_types(graph, {"x": network.dtype}))
     for run in (
         drop_identities,
-        keep_casts,
+        hoist_casts,
         fold_batch_norm,
         fold_norm_before,
         keep_constants,

@@ -123,7 +123,7 @@ class Program(ABC):
         source
             Where random numbers come from; None if it draws none.
         observer
-            What is told of each operator.
+            What is notified of each operator.
         """
 
     def explain(self, error: Exception) -> Exception:
@@ -139,7 +139,7 @@ def run_forward(
     *,
     infer: bool = False,
 ) -> Values:
-    """Run a plan, node by node where an observer is told of each.
+    """Run a plan, node by node where an observer is notified of each.
 
     Compiled code is one piece. With `infer` nothing is differentiated: see `Plan.infer`.
     """

@@ -7,9 +7,9 @@ from collections.abc import Hashable
 from torch.jit import is_tracing
 
 from ..bound import BoundArrays
-from ..kept import Kept
 from ..lower import Plan
 from ..plans import Plans
+from ..prepared_parameters import PreparedParameters
 from .base import Program
 from .compiled import CompiledProgram, JointCode
 from .explicit import ExplicitCode, ExplicitProgram, NoDerivativeError
@@ -48,7 +48,7 @@ class Programs:
     the operator sin declares no derivative
     """
 
-    def __init__(self, plans: Plans, arrays: BoundArrays, prepared: Kept) -> None:
+    def __init__(self, plans: Plans, arrays: BoundArrays, prepared: PreparedParameters) -> None:
         self.plans, self._arrays, self.prepared = plans, arrays, prepared
         self._chosen: dict[Hashable, Program] = {}
 

@@ -17,7 +17,7 @@ from ...grad_mode import grad_mode
 from ..backward import Backward
 from ..bound import BoundArrays
 from ..compiling import with_own_code
-from ..exact import FirstSizes, reads_inputs_alone
+from ..fixed_shape import ShapeSpecializer, reads_inputs_alone
 from ..lower import Plan
 from ..observer import Observer, observed_call
 from ..outputs import detached
@@ -55,7 +55,7 @@ class JointCode:
             return step.forward_backward(tensors, seed=source)
 
         self._joint, self._compiler = joint, plan.compiled.compiler
-        self._exact = FirstSizes(joint, self._compiler, reads_inputs_alone(plan.code))
+        self._exact = ShapeSpecializer(joint, self._compiler, reads_inputs_alone(plan.code))
 
     @functools.cached_property  # CUDA graphs need no compiler, which takes seconds to import
     def _for_any_sizes(self) -> Callable[[Sequence[Tensor], Source | None], Gradients]:

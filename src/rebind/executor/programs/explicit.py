@@ -19,11 +19,11 @@ from torch import Tensor, fx
 
 from ...draws import Source
 from ...grad_mode import grad_mode
-from ..backward import apart, loss_gradients
+from ..backward import dealiased, loss_gradients
+from ..gradient_flow import blocks
 from ..lower import Plan, Values
 from ..observer import Observer, run_observed
 from ..outputs import detached
-from ..reach import blocks
 from .base import ComputedGradients, Program, Results
 
 __all__ = ["ExplicitCode", "ExplicitProgram", "NoDerivativeError"]
@@ -149,7 +149,7 @@ class ExplicitCode:
                 gradients = self._run_backward(*saved)
             else:
                 gradients = run_observed(self._backward, observer, saved, training=True)
-        return apart([g if g is None or g.is_contiguous() else g.contiguous() for g in gradients])
+        return dealiased([g if g is None or g.is_contiguous() else g.contiguous() for g in gradients])
 
 
 def _replaced(tree: Any, nodes: Mapping[fx.Node, fx.Node]) -> Any:

@@ -10,10 +10,10 @@ from torch.jit import is_tracing
 from ...draws import Source
 from ...grad_mode import grad_mode
 from ..bound import BoundArrays
-from ..kept import Kept
 from ..lower import Plan
 from ..observer import Observer
 from ..outputs import detached
+from ..prepared_parameters import PreparedParameters
 from .base import Program, Results, run_forward
 
 __all__ = ["InferenceProgram"]
@@ -33,7 +33,7 @@ class InferenceProgram(Program):
     --------
     >>> import torch, rebind as mx
     >>> from rebind.executor import Target, lower
-    >>> program = InferenceProgram(lower((mx.sym.var("x") * 2).graph, Target()), Kept())
+    >>> program = InferenceProgram(lower((mx.sym.var("x") * 2).graph, Target()), PreparedParameters())
     >>> program.run([torch.ones(2)], None).outputs
     [tensor([2., 2.])]
     """
@@ -42,7 +42,7 @@ class InferenceProgram(Program):
     chosen_when = "nothing can be differentiated: is_train=False, or no argument gets a gradient"
     is_inference = True
 
-    def __init__(self, plan: Plan, prepared: Kept) -> None:
+    def __init__(self, plan: Plan, prepared: PreparedParameters) -> None:
         super().__init__(plan)
         self._prepared = prepared
 

@@ -215,7 +215,7 @@ class _Pooling(HybridBlock):
         who, n = type(self).__name__, self.dimensions
         self._kwargs = {
             "kernel": _sizes(pool_size, n, f"{who}: pool_size"),
-            # Windows beside each other, unless told otherwise.
+            # Windows beside each other, unless stated otherwise.
             "stride": _sizes(pool_size if strides is None else strides, n, f"{who}: strides"),
             "pad": _sizes(padding, n, f"{who}: padding"),
             "global_pool": global_pool, "pool_type": self.pool_type, "layout": layout or _LAYOUTS[n],

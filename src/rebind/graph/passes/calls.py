@@ -1,4 +1,4 @@
-"""What passes ask that make one call of several nodes: who uses a value, what is kept, which activations there are."""
+"""What passes ask that make one call of several nodes: who uses a value, what is held, which activations there are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..graph import Application, Entry, Graph
 from .substitution import substitute
 
 __all__ = [
-    "NO_ACTIVATION", "Fuse", "FusedActivation", "Users", "activation_after", "fuse_layers", "is_kept",
+    "NO_ACTIVATION", "Fuse", "FusedActivation", "Users", "activation_after", "fuse_layers", "is_prepared",
     "sum_after", "windows",
 ]  # fmt: skip
 
@@ -125,8 +125,8 @@ def sum_after(
     user, position = users.get(result, (None, 0))
     if user is not None and user.operator.name in _SUMS and Entry(user) not in added:
         other, shape = user.inputs[1 - position], facts.shapes.get(result)
-        is_alike = all(known.get(other) == known.get(result) for known in (facts.shapes, facts.types))
-        if is_alike and shape is not None and is_known(shape):
+        is_equal = all(known.get(other) == known.get(result) for known in (facts.shapes, facts.types))
+        if is_equal and shape is not None and is_known(shape):
             return Entry(user), other
     return result, None
 
@@ -141,12 +141,15 @@ def windows(p: Params) -> dict[str, tuple[int, ...]]:
     return {"stride": p.stride or (1,) * axes, "pad": p.pad or (0,) * axes}
 
 
-def is_kept(entry: Entry) -> bool:
-    """Whether a value follows from variables alone, by operators whose results are kept.
+def is_prepared(entry: Entry) -> bool:
+    """Whether a value follows from variables alone, by operators whose results are retained.
 
     >>> import rebind as mx
-    >>> is_kept(mx.sym.var("x").graph.outputs[0]), is_kept(mx.sym.exp(mx.sym.var("x")).graph.outputs[0])
+    >>> (
+    ...     is_prepared(mx.sym.var("x").graph.outputs[0]),
+    ...     is_prepared(mx.sym.exp(mx.sym.var("x")).graph.outputs[0]),
+    ... )
     (True, False)
     """
     node = entry.node
-    return node.is_variable or (node.operator.kernels.kept and all(map(is_kept, node.inputs)))
+    return node.is_variable or (node.operator.kernels.prepared and all(map(is_prepared, node.inputs)))

@@ -112,7 +112,7 @@ class Run:
 
     def take(self, cell: Cell) -> bool:
         """Append the next cell; return whether it was that."""
-        if not self._is_alike(cell):
+        if not self._is_equal(cell):
             return False
         last = self.last.cell
         # All that uses the memory is its own cell, for the state, and the next one: else its value has to be there.
@@ -127,7 +127,7 @@ class Run:
                 return True
         return False
 
-    def _is_alike(self, cell: Cell) -> bool:
+    def _is_equal(self, cell: Cell) -> bool:
         first, devices = self.first.cell, self._known.devices
         return (
             (cell.mode, cell.size, cell.gates) == (first.mode, first.size, first.gates)

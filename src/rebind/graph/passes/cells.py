@@ -149,9 +149,9 @@ def _lstm() -> Pattern:
     def gate(kind: str, name: str) -> Pattern:
         return _activation(kind, _section(name, "gates", 4, _BOTH_LAYERS))
 
-    kept = _product(gate("sigmoid", "forget"), Named("memory before"))
+    retained = _product(gate("sigmoid", "forget"), Named("memory before"))
     written = _product(gate("sigmoid", "in"), gate("tanh", "proposal"))
-    memory = Named("memory", _sum(kept, written))
+    memory = Named("memory", _sum(retained, written))
     return _product(gate("sigmoid", "out"), _activation("tanh", memory))
 
 

@@ -15,7 +15,7 @@ from ...ops.nn.inference_layers import FILTERS_CHANNELS_LAST
 from ...ops.nn.normalization import FEW_CHANNELS
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
-from .calls import Users, is_kept
+from .calls import Users, is_prepared
 
 __all__ = ["CHANNELS_LAST", "CONVOLUTIONS", "TRANSPOSED", "channels_last", "types_with_channels_last"]
 
@@ -79,7 +79,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
                 turned.append(weight)
         for entry in turned:
             if entry not in made:
-                keeps = in_inference and entry is weight and is_kept(entry)
+                keeps = in_inference and entry is weight and is_prepared(entry)
                 turn = FILTERS_CHANNELS_LAST if keeps else find("_channels_last")
                 made[entry] = Entry(Application(turn, f"{entry.name} channels last", (entry,)))
         return [Entry(node.with_inputs((made[data], made.get(weight, weight), *bias)))]

@@ -12,7 +12,7 @@ from ...params import Params
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node
 from .channels_last import TRANSPOSED
-from .keep_casts import as_kept, uncast
+from .hoist_casts import as_prepared, uncast
 from .substitution import substitute, with_weights
 
 __all__ = ["fold_batch_norm", "folded_weights"]
@@ -96,7 +96,7 @@ _FILTERS: Mapping[str, Callable[[Params], tuple[int, ...]]] = {
 def _folded(layer: Application, norm: Application, facts: Facts) -> Node:
     data, dtype = layer.inputs[0], facts.types[Entry(layer)]
     exact = _TYPES[dtype]
-    weights = [as_kept(entry, facts.types[entry], exact) for entry in map(uncast, layer.inputs[1:])]
+    weights = [as_prepared(entry, facts.types[entry], exact) for entry in map(uncast, layer.inputs[1:])]
     groups = layer.params.num_group if layer.operator.name == TRANSPOSED else 0
     folded = folded_weights(
         FOLD_BATCH_NORM,
@@ -107,7 +107,7 @@ def _folded(layer: Application, norm: Application, facts: Facts) -> Node:
         layer.attributes,
         transposed_groups=groups,
     )
-    inputs = (data, *(as_kept(entry, exact, dtype) for entry in folded))
+    inputs = (data, *(as_prepared(entry, exact, dtype) for entry in folded))
     return with_weights(layer, inputs, layer.attributes)
 
 

@@ -7,7 +7,7 @@ import torch
 from ...ops.nn.inference_layers import FOLD_NORM_BEFORE
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import is_kept
+from .calls import is_prepared
 from .channels_last import CONVOLUTIONS
 from .fold_batch_norm import folded_weights
 from .substitution import substitute, with_weights
@@ -44,7 +44,7 @@ def fold_norm_before(graph: Graph, facts: Facts, target: Target) -> tuple[Graph,
 
 
 def _fits(layer: Application, norm: Application, facts: Facts) -> bool:
-    """Whether the norm's channels are what the layer sums over, and its parameters are of one type and kept."""
+    """Whether the norm's channels are what the layer sums over, and its parameters are of one type and retained."""
     p, axis = layer.params, norm.params.axis
     if layer.operator.name in CONVOLUTIONS:
         first = p.layout is None or not p.layout.endswith("C")
@@ -59,7 +59,7 @@ def _fits(layer: Application, norm: Application, facts: Facts) -> bool:
         and dtype in (torch.float32, torch.float64)
         and all(entry.node.is_variable and facts.types.get(entry) is dtype for entry in norm.inputs[1:])
         # What other passes made of parameters is of the layer's type.
-        and all(is_kept(entry) and facts.types.get(entry, dtype) is dtype for entry in layer.inputs[1:])
+        and all(is_prepared(entry) and facts.types.get(entry, dtype) is dtype for entry in layer.inputs[1:])
     )
 
 

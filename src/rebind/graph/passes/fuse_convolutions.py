@@ -17,13 +17,13 @@ from ...ops.nn.misread_windows import misread_axes
 from ...shapes import is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import FusedActivation, Users, activation_after, fuse_layers, is_kept, sum_after, windows
+from .calls import FusedActivation, Users, activation_after, fuse_layers, is_prepared, sum_after, windows
 from .channels_last import CONVOLUTIONS, LAYOUTS, TRANSPOSED
 
 __all__ = ["fuse_convolutions"]
 
 #: Up to so many multiply-adds a product of matrices takes 0.5 to 0.7 of what a call of oneDNN's does, most of which is
-#: PyTorch's description of the convolution, made anew each time; see docs/performance.md.
+#: PyTorch's description of the convolution, made again each time; see docs/performance.md.
 _TINY = 150_000
 
 #: Of how many axes the kernels may be.
@@ -63,7 +63,7 @@ def _fits(node: Application, facts: Facts) -> bool:
         and facts.types.get(Entry(node)) is dtype
         and shape is not None
         and is_known(shape)
-        and all(is_kept(entry) for entry in weights)
+        and all(is_prepared(entry) for entry in weights)
         and not _is_misread(node, facts)
     )
 

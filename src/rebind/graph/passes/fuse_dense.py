@@ -7,7 +7,7 @@ from collections import Counter
 from ...ops.nn.inference_dense import FUSED_DENSE, PACK_WEIGHT, can_pack
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import FusedActivation, Users, activation_after, fuse_layers, is_kept
+from .calls import FusedActivation, Users, activation_after, fuse_layers, is_prepared
 
 __all__ = ["DENSE", "fuse_dense"]
 
@@ -66,5 +66,5 @@ def _fits(node: Application, facts: Facts) -> bool:
     return (
         can_pack(dtype)
         and facts.types.get(node.inputs[0]) is dtype
-        and all(is_kept(entry) for entry in node.inputs[1:])
+        and all(is_prepared(entry) for entry in node.inputs[1:])
     )

@@ -26,7 +26,7 @@ from ...ops.quantization.inference_layers import (
 from ...shapes import Shape, is_known
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
-from .calls import NO_ACTIVATION, FusedActivation, Users, activation_after, is_kept
+from .calls import NO_ACTIVATION, FusedActivation, Users, activation_after, is_prepared
 from .level_ranges import known_ends, range_between, range_of
 from .substitution import substitute
 
@@ -125,17 +125,17 @@ def _of_real_numbers(node: Application, users: Users, facts: Facts) -> _Layer | 
         return None
     data, (weight, *bias) = _real_levels(node.inputs[0], facts), node.inputs[1:]
     source = weight.node
-    if data is None or not isinstance(source, Application) or not all(map(is_kept, source.inputs)):
+    if data is None or not isinstance(source, Application) or not all(map(is_prepared, source.inputs)):
         return None
     if source.operator is HOLD_ON_LEVELS and not source.params.whole:
-        levels = _kept(FILTER_LEVELS, node, source.inputs)
+        levels = _prepared(FILTER_LEVELS, node, source.inputs)
     elif _dequantized(weight) is not None:
-        levels = _kept(KNOWN_LEVELS, node, source.inputs, of_sums=False)
+        levels = _prepared(KNOWN_LEVELS, node, source.inputs, of_sums=False)
     else:
         return None
     known = [_dequantized(entry) for entry in bias]
-    if known and known[0] is not None and all(map(is_kept, known[0].inputs)):
-        bias = [Entry(_kept(KNOWN_BIAS, node, known[0].inputs, times=1.0))]
+    if known and known[0] is not None and all(map(is_prepared, known[0].inputs)):
+        bias = [Entry(_prepared(KNOWN_BIAS, node, known[0].inputs, times=1.0))]
     real = layer = _Layer(node, data, levels, tuple(bias), Entry(node))
     user, position = users.get(layer.result, (None, 0))
     if user is not None and user.operator.name in _SUMS and not layer.is_dense:
@@ -166,10 +166,10 @@ def _of_sums(node: Application, users: Users, facts: Facts) -> _Layer | None:
         return None
     weight = [given[name] for name in ("weight", "min_weight", "max_weight")]
     bias = [given[name] for name in ("bias", "min_bias", "max_bias") if name in given]
-    if not all(map(is_kept, (*weight, *bias))):
+    if not all(map(is_prepared, (*weight, *bias))):
         return None
-    levels = _kept(KNOWN_LEVELS, node, weight, of_sums=True)
-    real = [Entry(_kept(KNOWN_BIAS, node, bias, times=bias_factor(data.dtype)))] if bias else []
+    levels = _prepared(KNOWN_LEVELS, node, weight, of_sums=True)
+    real = [Entry(_prepared(KNOWN_BIAS, node, bias, times=bias_factor(data.dtype)))] if bias else []
     layer = _to_levels(_Layer(node, data, levels, tuple(real), Entry(node)), user, facts, of_sums=True)
     if layer is None:
         return None
@@ -192,7 +192,7 @@ def _to_levels(layer: _Layer, user: Application, facts: Facts, of_sums: bool) ->
     return replace(layer, result=result, dtype=found.dtype, unit=found.unit)
 
 
-def _kept(operator: Operator, node: Application, inputs: Sequence[Entry], **given: object) -> Application:
+def _prepared(operator: Operator, node: Application, inputs: Sequence[Entry], **given: object) -> Application:
     """Return a node that computes from parameters what the call needs."""
     name = f"{node.name} {operator.name.strip('_').replace('_', ' ')}"
     return Application(operator, name, tuple(inputs), operator.parse(given), attributes=node.attributes)
@@ -220,7 +220,7 @@ def _convolution_call(layer: _Layer, shape: Shape) -> Entry:
     where = {"stride": (1, 1), "pad": (0, 0), "dilate": (1, 1), "num_group": 1}
     where |= {name: value for name in where if (value := getattr(node.params, name))}
     signed = data.dtype is torch.int8
-    packed = _kept(
+    packed = _prepared(
         PACK_LEVELS,
         node,
         (Entry(layer.weight), Entry(layer.weight, 1)),
@@ -245,7 +245,7 @@ def _convolution_call(layer: _Layer, shape: Shape) -> Entry:
 def _dense_call(layer: _Layer, shape: Shape) -> Entry:
     node, flatten = layer.node, layer.node.params.flatten
     rows = shape[0] if flatten else torch.Size(shape[:-1]).numel()
-    packed = _kept(PACK_DENSE_LEVELS, node, (Entry(layer.weight),), rows=rows)
+    packed = _prepared(PACK_DENSE_LEVELS, node, (Entry(layer.weight),), rows=rows)
     params = INT8_DENSE.parse({**_common(layer), "flatten": flatten})
     inputs = _inputs(layer, packed)
     return Entry(Application(INT8_DENSE, node.name, inputs, params, attributes=node.attributes))

@@ -29,8 +29,8 @@ def keep_constants(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, F
 
     >>> import rebind as mx
     >>> graph = mx.sym.broadcast_mul(mx.sym.var("x"), mx.sym.exp(mx.sym.arange(3))).graph
-    >>> kept, _ = keep_constants(graph, Facts(), Target())
-    >>> [node.operator.kernels.kept for node in kept.nodes if node.operator]
+    >>> retained, _ = keep_constants(graph, Facts(), Target())
+    >>> [node.operator.kernels.prepared for node in retained.nodes if node.operator]
     [True, True, False]
     """
     if target.training or target.spans_devices:
@@ -44,7 +44,7 @@ def keep_constants(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, F
     instead: dict[Entry, Entry] = {}
     for node in constant - leaving:
         assert isinstance(node, Application)
-        made = replace(node, operator=_kept(node.operator))
+        made = replace(node, operator=_prepared(node.operator))
         instead |= {Entry(node, i): Entry(made, i) for i in range(len(node.output_names))}
     if not instead:
         return graph, facts
@@ -55,7 +55,7 @@ def keep_constants(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, F
 def _is_repeatable(node: Application) -> bool:
     op = node.operator
     return not (
-        op.kernels.kept
+        op.kernels.prepared
         or op.kernels.make
         or op.subgraphs
         or op.signature.aux_names
@@ -64,6 +64,6 @@ def _is_repeatable(node: Application) -> bool:
     )
 
 
-def _kept(op: Operator) -> Operator:
-    """Return an operator whose results are kept."""
-    return Operator(op.name, op.signature, replace(op.kernels, kept=True), op.inference, op.record)
+def _prepared(op: Operator) -> Operator:
+    """Return an operator whose results are retained."""
+    return Operator(op.name, op.signature, replace(op.kernels, prepared=True), op.inference, op.record)

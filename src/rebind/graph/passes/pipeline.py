@@ -15,7 +15,7 @@ In inference, where no gradients are asked for, there are others in place of the
 
 ===================  ==================================================================================
 `drop_identities`    what does nothing in inference is left out
-`keep_casts`         parameters of mixed precision are cast once
+`hoist_casts`         parameters of mixed precision are cast once
 `fold_batch_norm`    batch norms become part of the weights of the layer before them,
 `fold_norm_before`   and others part of those of the layer after them
 `keep_constants`     what depends on no array is computed once
@@ -51,9 +51,9 @@ from .fuse_convolutions import fuse_convolutions
 from .fuse_dense import DENSE, fuse_dense
 from .fuse_levels import fuse_levels
 from .fuse_relu import fuse_relu
+from .hoist_casts import hoist_casts
 from .join_cells import join_cells
 from .join_layers import join_layers
-from .keep_casts import keep_casts
 from .keep_constants import has_constants, keep_constants
 from .keep_order import keep_order
 from .mixed_precision import CASTS
@@ -174,7 +174,7 @@ DEFAULT: tuple[Pass, ...] = (
 _INFERENCE = (
     *_FOR_ALL,
     Pass(drop_identities, applies=_has(*IDENTITIES)),
-    Pass(keep_casts, applies=_has(*CASTS)),
+    Pass(hoist_casts, applies=_has(*CASTS)),
     Pass(fold_batch_norm, applies=_has("BatchNorm")),
     Pass(fold_norm_before, applies=_has("BatchNorm")),
     Pass(keep_constants, applies=has_constants),

@@ -1,7 +1,7 @@
 """Gradients of a network's losses, scaled: 16-bit numbers then hold what would be lost below their range.
 
 The scale is read when `backward` runs, so that it changes from batch to batch and the network is lowered once. One that
-is a tensor is an input of compiled code; a number would be part of it, and each new one be compiled anew.
+is a tensor is an input of compiled code; a number would be part of it, and each new one be compiled again.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Sequences:
             return None
         given = _given_for_all(first)
         nodes = [step.node for step in steps]
-        if given is None or not all(_is_alike(step, first) for step in steps):
+        if given is None or not all(_is_equal(step, first) for step in steps):
             return None
         inputs = [self.whole([node.inputs[k] for node in nodes], depth - 1) for k in range(len(first.inputs))]
         found = [entry for entry in inputs if entry is not None]
@@ -113,7 +113,7 @@ def _given_for_all(node: Application) -> dict[str, object] | None:
     return None
 
 
-def _is_alike(step: Entry, first: Application) -> bool:
+def _is_equal(step: Entry, first: Application) -> bool:
     node = step.node
     return (
         not node.is_variable

@@ -14,9 +14,9 @@ __all__ = ["application", "common_attributes", "substitute", "with_weights"]
 def substitute(graph: Graph, instead: Mapping[Entry, Entry]) -> tuple[Graph, dict[Entry, Entry]]:
     """Return `graph` with other entries in place of some; and for each entry that changed the new one.
 
-    What is put in may be computed from entries that are themselves replaced: nodes are made anew with what their inputs
-    became. `rewrite_with_map` goes through the old nodes in their order; here an entry can be replaced by one whose
-    inputs come later in the old graph.
+    What is put in may be computed from entries that are themselves replaced: nodes are made again with what their
+    inputs became. `rewrite_with_map` goes through the old nodes in their order; here an entry can be replaced by one
+    whose inputs come later in the old graph.
 
     Parameters
     ----------

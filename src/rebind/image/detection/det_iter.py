@@ -229,8 +229,8 @@ class ImageDetIter(ImageIter):
         Parameters
         ----------
         data_shape
-            The new shape of a picture, (3, H, W). Augmenters that the iterator made are made anew for it (in MXNet they
-            keep the old size, which fails); an `aug_list` that was given stays.
+            The new shape of a picture, (3, H, W). Augmenters that the iterator made are made again for it (in MXNet
+            they keep the old size, which fails); an `aug_list` that was given stays.
         label_shape
             The new number of objects, which cannot be less, and their width, which cannot change.
         """

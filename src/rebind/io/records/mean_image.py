@@ -101,6 +101,6 @@ def _load(path: str, data_shape: tuple[int, int, int]) -> np.ndarray:
     if found.shape != data_shape:
         raise ShapeError(
             f"{_WHAT}: the image in {path!r} must have shape {data_shape}, that of data_shape; got {found.shape}. "
-            f"Without the file, it is made anew."
+            f"Without the file, it is made again."
         )
     return found.asnumpy().astype(np.float32)

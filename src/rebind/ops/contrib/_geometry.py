@@ -261,7 +261,7 @@ def _groups(allowed: Tensor, classes: Tensor | None) -> Iterator[Tensor]:
     for each in level[counts > 0].unique().tolist():
         here = level == each
         chosen = here[group]
-        # Groups of this level are numbered anew, from 0.
+        # Groups of this level are numbered again, from 0.
         row = (here.cumsum(0) - 1)[group[chosen]]
         origin = position.new_full((int(here.sum()), int(counts[here].max())), allowed.numel())
         yield origin.index_put_((row, number[chosen]), position[chosen])

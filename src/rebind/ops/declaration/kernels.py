@@ -110,8 +110,8 @@ class Kernels:
         Whether the function runs code of a user's, which may do anything, such as keep tensors.
     reads_state
         Whether the function, or its gradient, reads what is no input and may change, such as the scale of a loss.
-    kept
-        Whether results are kept from run to run of an executor, as long as nobody writes into the inputs: for what
+    retained
+        Whether results are retained from run to run of an executor, as long as nobody writes into the inputs: for what
         passes compute from parameters alone.
 
     Examples
@@ -138,7 +138,7 @@ class Kernels:
     draws: Callable[[Params, bool], bool] | None = None
     runs_users_code: bool = False
     reads_state: bool = False
-    kept: bool = False
+    prepared: bool = False
 
     # Derived once, and at once: a tracing compiler does not follow `cached_property`.
     #: What straight-line code calls: the function itself, or one that brings the declared gradient.

@@ -1,6 +1,6 @@
 """Dense layers as executors run them that only infer: with packed weights, and the activation in the same call.
 
-Neither MXNet's operators nor the user's: a pass puts them into graphs. What is packed is kept from run to run.
+Neither MXNet's operators nor the user's: a pass puts them into graphs. What is packed is retained from run to run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _pack_weight(weight: Tensor) -> Tensor:
 
 
 #: The weight of a dense layer as `FUSED_DENSE` takes it.
-PACK_WEIGHT = Operator("_pack_weight", read_signature(_pack_weight), Kernels(_pack_weight, kept=True))
+PACK_WEIGHT = Operator("_pack_weight", read_signature(_pack_weight), Kernels(_pack_weight, prepared=True))
 
 #: What computes an activation over its input, by PyTorch's name, where the layer is not oneDNN's.
 _ACTIVATIONS: dict[str, Any] = {

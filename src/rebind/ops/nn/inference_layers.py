@@ -1,7 +1,7 @@
 """Layers as inference runs them: batch norms folded into weights, convolutions with what follows them in one call.
 
-Neither MXNet's operators nor the user's: passes put them into graphs that run in inference. Those marked ``kept``
-depend on parameters alone, and their results are kept from run to run.
+Neither MXNet's operators nor the user's: passes put them into graphs that run in inference. Those marked ``retained``
+depend on parameters alone, and their results are retained from run to run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
     "PACK_TRANSPOSED_FILTERS",
     "TINY_CONVOLUTION",
     "can_fuse",
-    "lie_alike",
+    "have_same_layout",
 ]
 
 Ints: TypeAlias = tuple[int, ...]
@@ -56,7 +56,7 @@ def _cast_parameter(data: Tensor, *, dtype: NumericType) -> Tensor:
 CAST_PARAMETER = Operator(
     "_cast_parameter",
     read_signature(_cast_parameter),
-    Kernels(_cast_parameter, kept=True),
+    Kernels(_cast_parameter, prepared=True),
 )
 
 
@@ -68,7 +68,7 @@ def _filters_channels_last(weight: Tensor) -> Tensor:
 FILTERS_CHANNELS_LAST = Operator(
     "_filters_channels_last",
     read_signature(_filters_channels_last),
-    Kernels(_filters_channels_last, kept=True),
+    Kernels(_filters_channels_last, prepared=True),
 )
 
 
@@ -133,7 +133,7 @@ FOLD_BATCH_NORM = Operator(
     "_fold_batch_norm",
     read_signature(_fold_batch_norm, aux=("moving_mean", "moving_var"), skip=_without_bias),
     # The states are read only; what is not returned does not change.
-    Kernels(_fold_batch_norm, kept=True, writes_aux=True),
+    Kernels(_fold_batch_norm, prepared=True, writes_aux=True),
     record=Record(outputs=("weight", "bias")),
 )
 
@@ -189,7 +189,7 @@ FOLD_NORM_BEFORE = Operator(
     "_fold_norm_before",
     read_signature(_fold_norm_before, aux=("moving_mean", "moving_var"), skip=_without_bias),
     # The states are read only.
-    Kernels(_fold_norm_before, kept=True, writes_aux=True),
+    Kernels(_fold_norm_before, prepared=True, writes_aux=True),
     record=Record(outputs=("weight", "bias")),
 )
 
@@ -204,10 +204,13 @@ def _pack_filters(
     return found
 
 
-def lie_alike(one: Tensor, other: Tensor) -> bool:
+def have_same_layout(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors are of one shape, type and device, and their values in the same places, packed ones too.
 
-    >>> lie_alike(torch.ones(2, 3), torch.zeros(2, 3)), lie_alike(torch.ones(2, 3), torch.ones(3, 2).t())
+    >>> (
+    ...     have_same_layout(torch.ones(2, 3), torch.zeros(2, 3)),
+    ...     have_same_layout(torch.ones(2, 3), torch.ones(3, 2).t()),
+    ... )
     (True, False)
     """
     if _form_of(one) != _form_of(other):
@@ -219,7 +222,7 @@ def lie_alike(one: Tensor, other: Tensor) -> bool:
 
 
 #: The filters of a convolution as `FUSED_CONVOLUTION` takes them.
-PACK_FILTERS = Operator("_pack_filters", read_signature(_pack_filters), Kernels(_pack_filters, kept=True))
+PACK_FILTERS = Operator("_pack_filters", read_signature(_pack_filters), Kernels(_pack_filters, prepared=True))
 
 
 def _pack_transposed_filters(
@@ -235,7 +238,7 @@ def _pack_transposed_filters(
 PACK_TRANSPOSED_FILTERS = Operator(
     "_pack_transposed_filters",
     read_signature(_pack_transposed_filters),
-    Kernels(_pack_transposed_filters, kept=True),
+    Kernels(_pack_transposed_filters, prepared=True),
 )
 
 

@@ -98,8 +98,8 @@ class _Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, mode: str, reverse: bool, *given: Tensor) -> tuple[Tensor, Tensor]:
         ctx.rules, ctx.reverse = _RULES[mode], reverse
-        out, *kept = ctx.rules.run(_Inputs(*given), reverse)
-        ctx.save_for_backward(*given, out, *kept)
+        out, *retained = ctx.rules.run(_Inputs(*given), reverse)
+        ctx.save_for_backward(*given, out, *retained)
         return out, _in_order(out, reverse)[-1].clone()
 
     @staticmethod
@@ -229,19 +229,19 @@ def _differentiate_gru(
     tensors = (state_grads, update, of_h2h, flat)
     steps = zip(head_grads, *[_in_order(each, reverse) for each in tensors], strict=True)
     later: tuple[Tensor, Tensor, Tensor] | None = None
-    for head_grad, state_grad, kept, factors, grads in reversed([*steps]):
+    for head_grad, state_grad, retained, factors, grads in reversed([*steps]):
         if later is None:
             state_grad.copy_(head_grad)
         else:
             after, its_kept, its_grads = later
             torch.addcmul(head_grad, after, its_kept, out=state_grad).addmm_(its_grads, inputs.h2h)
         factors.mul_(state_grad[:, None])
-        later = state_grad, kept, grads
+        later = state_grad, retained, grads
     assert later is not None
     of_i2h = of_h2h.clone()
     torch.mul(state_grads, to_new, out=of_i2h[:, :, 2])
-    first, kept, grads = later
-    return torch.addmm(first * kept, grads, inputs.h2h), of_i2h.flatten(2), flat
+    first, retained, grads = later
+    return torch.addmm(first * retained, grads, inputs.h2h), of_i2h.flatten(2), flat
 
 
 _RULES = {

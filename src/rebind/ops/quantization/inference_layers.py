@@ -1,7 +1,7 @@
 """Layers of 8-bit whole numbers as inference runs them: weights held to levels, and convolutions of oneDNN on levels.
 
-Neither MXNet's operators nor the user's: passes put them into graphs. Those marked ``kept`` depend on parameters alone,
-and their results are kept from run to run.
+Neither MXNet's operators nor the user's: passes put them into graphs. Those marked ``held`` depend on parameters alone,
+and their results are retained from run to run.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def bias_factor(data: torch.dtype) -> float:
 FILTER_LEVELS = Operator(
     "_filter_levels",
     read_signature(_filter_levels),
-    Kernels(_filter_levels, kept=True),
+    Kernels(_filter_levels, prepared=True),
     record=Record(outputs=("levels", "units", "zeros")),
 )
 
@@ -115,12 +115,12 @@ FILTER_LEVELS = Operator(
 KNOWN_LEVELS = Operator(
     "_known_levels",
     read_signature(_known_levels),
-    Kernels(_known_levels, kept=True),
+    Kernels(_known_levels, prepared=True),
     record=Record(outputs=("levels", "units", "zeros")),
 )
 
 #: A bias that a file has as levels.
-KNOWN_BIAS = Operator("_known_bias", read_signature(_known_bias), Kernels(_known_bias, kept=True))
+KNOWN_BIAS = Operator("_known_bias", read_signature(_known_bias), Kernels(_known_bias, prepared=True))
 
 
 def _hold_on_levels(weight: Tensor, *, whole: bool) -> Tensor:
@@ -136,7 +136,7 @@ def _hold_on_levels(weight: Tensor, *, whole: bool) -> Tensor:
 
 #: A weight as a quantized layer counts it, in real numbers.
 HOLD_ON_LEVELS = Operator(
-    "_hold_on_levels", read_signature(_hold_on_levels), Kernels(_hold_on_levels, kept=True)
+    "_hold_on_levels", read_signature(_hold_on_levels), Kernels(_hold_on_levels, prepared=True)
 )
 
 
@@ -146,7 +146,7 @@ def _range_end(*, value: float, device: torch.device | None = None) -> Tensor:
 
 
 #: An end of a range, made once: for nodes in the graph only, as nobody may write into it.
-RANGE_END = Operator("_range_end", read_signature(_range_end), Kernels(_range_end, kept=True))
+RANGE_END = Operator("_range_end", read_signature(_range_end), Kernels(_range_end, prepared=True))
 
 
 def _as_sums(
@@ -231,10 +231,10 @@ def _pack_dense_levels(levels: Tensor, *, rows: int) -> Tensor:
 
 
 #: Filters on levels as `INT8_CONVOLUTION` takes them.
-PACK_LEVELS = Operator("_pack_levels", read_signature(_pack_levels), Kernels(_pack_levels, kept=True))
+PACK_LEVELS = Operator("_pack_levels", read_signature(_pack_levels), Kernels(_pack_levels, prepared=True))
 #: The weight of a dense layer as `INT8_DENSE` takes it.
 PACK_DENSE_LEVELS = Operator(
-    "_pack_dense_levels", read_signature(_pack_dense_levels), Kernels(_pack_dense_levels, kept=True)
+    "_pack_dense_levels", read_signature(_pack_dense_levels), Kernels(_pack_dense_levels, prepared=True)
 )
 
 

@@ -82,7 +82,7 @@ def sgd_momentum(
     >>> weight.asnumpy().tolist(), mom.asnumpy().tolist()
     ([-0.25, -0.25], [-0.75, -0.75])
     """
-    # The factor of the gradient is kept for the rate: no pass of its own.
+    # The factor of the gradient is retained for the rate: no pass of its own.
     grads, scale = _clipped(grads, rescale_grad, clip_gradient)
     if (
         isinstance(lr, (float, int))

@@ -110,7 +110,7 @@ def _layer(*given: Any) -> _Found:
             data, i2h, h2h, i2h_bias, h2h_bias, hidden, memory, reverse, [], _LSTM, h2h.shape[1], 1, True, False,
             False, True,
         )  # fmt: skip
-    # How large it is oneDNN alone knows, and a compiler must: it is told of the first byte, whose storage is the whole.
+    # How large it is oneDNN alone knows, and a compiler must: it is given the first byte, whose storage is the whole.
     return out, hidden, memory, workspace[:1]
 
 

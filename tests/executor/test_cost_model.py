@@ -3,7 +3,7 @@
 import pytest
 
 import rebind as mx
-from rebind.executor.effort import are_small, bytes_of_results
+from rebind.executor.cost_model import are_small, bytes_of_results
 from rebind.graph import Facts, infer_shapes, infer_types
 
 X = mx.sym.var("x")

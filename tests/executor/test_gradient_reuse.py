@@ -11,8 +11,8 @@ import torch
 
 import rebind as mx
 from rebind.errors import StateError
-from rebind.executor import staying
-from rebind.executor.effort import bytes_of_results
+from rebind.executor import gradient_reuse
+from rebind.executor.cost_model import bytes_of_results
 
 S = mx.sym
 
@@ -66,7 +66,7 @@ def steps(exe: Any, announced: list[str] | None = None) -> list[dict[str, np.nda
 @pytest.fixture(params=[0, NEVER], ids=["stay", "new"])
 def least(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """From how many bytes on gradients stay: both ways give the same."""
-    monkeypatch.setattr(staying, "_LARGE", request.param)
+    monkeypatch.setattr(gradient_reuse, "_LARGE", request.param)
     return int(request.param)
 
 
@@ -86,7 +86,7 @@ def test_numbers_are_the_same(
 ) -> None:
     found, orders = [], []
     for least in (0, NEVER):
-        monkeypatch.setattr(staying, "_LARGE", least)
+        monkeypatch.setattr(gradient_reuse, "_LARGE", least)
         orders.append([])
         exe = executor(requests, recompute=recompute)
         found.append(steps(exe, orders[-1] if announces else None))
@@ -116,16 +116,16 @@ def test_those_of_networks_with_few_results_are_replaced(monkeypatch: pytest.Mon
     for rows, stays in ((1, False), (2, True)):
         # Results of the layer and of the loss, 4 MiB for each row and each; gradients of 16.
         exe = net.simple_bind(mx.cpu(), {"fc_weight": "write"}, data=(rows, 4))
-        assert bool(exe.runner.arrays.staying) == stays
+        assert bool(exe.runner.arrays.reused) == stays
 
 
 def test_those_of_small_networks_are_replaced() -> None:
     exe = executor()
-    assert not exe.runner.arrays.staying
+    assert not exe.runner.arrays.reused
 
 
 def test_those_of_filters_lie_as_the_filters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staying, "_LARGE", 0)
+    monkeypatch.setattr(gradient_reuse, "_LARGE", 0)
     exe = executor()
     expected = steps(exe)[-1]
     for _ in range(2):

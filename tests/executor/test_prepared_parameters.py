@@ -12,8 +12,8 @@ import torch
 from tests.newer_torch import uses_private_names
 
 import rebind as mx
-from rebind.executor.kept import Kept
-from rebind.ops.nn.inference_layers import lie_alike
+from rebind.executor.prepared_parameters import PreparedParameters
+from rebind.ops.nn.inference_layers import have_same_layout
 from rebind.optimizer.base import optimizers
 
 SHAPE = (2, 3, 6, 6)
@@ -54,14 +54,14 @@ def expected(exe: Any) -> np.ndarray:
 def prepared(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each question for what is kept got an answer."""
     answers: list[bool] = []
-    values = Kept.values
+    values = PreparedParameters.values
 
-    def noted(self: Kept, *given: Any) -> Any:
+    def noted(self: PreparedParameters, *given: Any) -> Any:
         found = values(self, *given)
         answers.append(found is not None)
         return found
 
-    monkeypatch.setattr(Kept, "values", noted)
+    monkeypatch.setattr(PreparedParameters, "values", noted)
     return answers
 
 
@@ -258,7 +258,7 @@ def test_executors_for_other_shapes_have_what_lies_alike_in_common() -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
         for other in others:
             pairs = list(zip(kept_by(exe), kept_by(other), strict=True))
-            assert [one is two for one, two in pairs] == [lie_alike(one, two) for one, two in pairs]
+            assert [one is two for one, two in pairs] == [have_same_layout(one, two) for one, two in pairs]
             # The bias is, for all shapes.
             assert any(one is two for one, two in pairs)
 

@@ -17,13 +17,13 @@ from ..ndarray import NDArray
 from ..ndarray.storage import DenseStorage
 from .slot import Slot
 
-__all__ = ["apart_from", "are_large", "staying_gradients"]
+__all__ = ["are_large", "dealiased_from", "reused_gradients"]
 
 #: From so many bytes of gradients on they stay.
 _LARGE = 8 * 2**20
 
 
-def staying_gradients(wanted: Sequence[Slot], arrays: Iterable[NDArray], results: float) -> set[int]:
+def reused_gradients(wanted: Sequence[Slot], arrays: Iterable[NDArray], results: float) -> set[int]:
     """Return the `id` of each slot whose gradient stays where it is.
 
     Parameters
@@ -40,7 +40,7 @@ def staying_gradients(wanted: Sequence[Slot], arrays: Iterable[NDArray], results
     --------
     >>> import rebind as mx
     >>> slots = [Slot(mx.nd.ones((n,)), "write", grad=mx.nd.zeros((n,))) for n in (2, 2**21)]
-    >>> [len(staying_gradients(slots[:n], [], results)) for n, results in ((2, 1e9), (1, 1e9), (2, 1e3))]
+    >>> [len(reused_gradients(slots[:n], [], results)) for n, results in ((2, 1e9), (1, 1e9), (2, 1e3))]
     [2, 0, 0]
     """
     grads = [(slot, _memory_of(slot.grad)) for slot in wanted if slot.grad is not None]
@@ -84,18 +84,18 @@ def _can_be_added_to(slot: Slot, memory: Tensor) -> bool:
     return slot.array is not None and memory.is_cpu and memory.dtype is slot.array.storage.dtype
 
 
-def apart_from(head_grads: Sequence[Tensor | None], slots: Sequence[Slot]) -> list[Tensor | None]:
+def dealiased_from(head_grads: Sequence[Tensor | None], slots: Sequence[Slot]) -> list[Tensor | None]:
     """Return head gradients of which none is in the memory of gradients that stay; copies where one is.
 
     Programs that go back in time step by step hand the gradient of a state to the backward of the step before.
 
     >>> import rebind as mx
-    >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.ones((2,)), stays=True)
-    >>> [head_grad] = apart_from([slot.grad.tensor], [slot])
+    >>> slot = Slot(mx.nd.ones((2,)), "write", grad=mx.nd.ones((2,)), reuses=True)
+    >>> [head_grad] = dealiased_from([slot.grad.tensor], [slot])
     >>> slot.grad[:] = 0
     >>> head_grad
     tensor([1., 1.])
     """
-    memory = [_memory_of(slot.grad) for slot in slots if slot.stays and slot.grad is not None]
+    memory = [_memory_of(slot.grad) for slot in slots if slot.reuses and slot.grad is not None]
     places = {_place(each) for each in memory if each is not None}
     return [each.clone() if each is not None and _place(each) in places else each for each in head_grads]

@@ -1,7 +1,7 @@
 """What of a network follows from parameters alone, as code of its own.
 
-Passes for inference fold batch norms into weights and pack filters. Those operators (`Kernels.kept`) are taken out of a
-graph; their results, which executors keep (`kept.py`), are further inputs of the rest.
+Passes for inference fold batch norms into weights and pack filters. Those operators (`Kernels.prepared`) are taken out
+of a graph; their results, which executors hold (`prepared_parameters.py`), are further inputs of the rest.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _OF_DATA = {
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """The code for what is kept.
+    """The code for what is retained.
 
     Attributes
     ----------
     code
-        From parameters to what is kept; the code of a graph, or a function that makes something else of them.
+        From parameters to what is retained; the code of a graph, or a function that makes something else of them.
     positions
         Which of a plan's tensors, arguments and then auxiliary states, these parameters are.
     what
@@ -46,32 +46,32 @@ class Preparation:
 
 
 class Split(NamedTuple):
-    """A graph in two: what is kept, and the rest, in which it is given as variables.
+    """A graph in two: what is retained, and the rest, in which it is given as variables.
 
     Attributes
     ----------
-    kept
-        The graph of what is kept.
+    retained
+        The graph of what is retained.
     rest, facts
         The graph of all else, and what is known of it.
     variables
-        Of `rest`, for the outputs of `kept` in their order.
+        Of `rest`, for the outputs of `retained` in their order.
     """
 
-    kept: Graph
+    retained: Graph
     rest: Graph
     facts: Facts
     variables: tuple[Variable, ...]
 
 
 def split(graph: Graph, facts: Facts) -> Split | None:
-    """Take operators whose results are kept out of a graph; None if it has none.
+    """Take operators whose results are retained out of a graph; None if it has none.
 
     >>> import rebind as mx
     >>> split(mx.sym.exp(mx.sym.var("x")).graph, Facts()) is None
     True
     """
-    inside = {node for node in graph.nodes if node.operator is not None and node.operator.kernels.kept}
+    inside = {node for node in graph.nodes if node.operator is not None and node.operator.kernels.prepared}
     if not inside:
         return None
     used = [entry for node in graph.nodes if node not in inside for entry in node.inputs]
@@ -84,7 +84,7 @@ def split(graph: Graph, facts: Facts) -> Split | None:
 def what_is_computed(graph: Graph, variables: Mapping[Node, int] | None = None) -> Hashable:
     """Return what a graph computes, where packed weights lie in memory left aside: equal for most shapes of data.
 
-    Variables are told apart by `variables`, their numbers, or, without them, by where they are.
+    Variables are distinguished by `variables`, their numbers, or, without them, by where they are.
 
     >>> import rebind as mx
     >>> graphs = [mx.sym.exp(mx.sym.var(name)).graph for name in "ab"]

@@ -11,7 +11,7 @@ from ..shapes import is_known, size
 
 __all__ = ["are_small", "bytes_of_results"]
 
-#: Bytes of all results of a forward run up to which each may be kept until the end of backward.
+#: Bytes of all results of a forward run up to which each may be retained until the end of backward.
 _SMALL_RESULTS = 8 * 2**20
 
 

@@ -13,24 +13,24 @@ from ..graph import Application, Entry, Graph
 from .mixed_precision import CASTS
 from .substitution import substitute
 
-__all__ = ["as_kept", "keep_casts", "uncast"]
+__all__ = ["as_prepared", "hoist_casts", "uncast"]
 
 #: What operators call the inputs that are parameters.
 _PARAMETERS = ("bias", "parameters", "weight")
 _TYPES = (torch.float32, *LOW_TYPES)
 
 
-def keep_casts(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
+def hoist_casts(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
     """Cast parameters once, and nothing that is of the type already; in inference.
 
-    What mixed precision has as ``amp_cast`` of a weight becomes an operator whose result is kept from run to run.
+    What mixed precision has as ``amp_cast`` of a weight becomes an operator whose result is retained from run to run.
 
     >>> import rebind as mx
     >>> from rebind.graph import infer_types
     >>> layer = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, no_bias=True)
     >>> graph = mx.contrib.amp.convert_symbol(layer, "bfloat16").graph
     >>> facts = Facts.of(None, infer_types(graph, {"x": "float32"}, default=torch.float32))
-    >>> [node.operator.name for node in keep_casts(graph, facts, Target())[0].nodes if node.operator]
+    >>> [node.operator.name for node in hoist_casts(graph, facts, Target())[0].nodes if node.operator]
     ['amp_cast', '_cast_parameter', 'FullyConnected', 'amp_cast']
     """
     if target.training:
@@ -47,7 +47,7 @@ def keep_casts(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     for node in graph.nodes:
         if isinstance(node, Application) and node.operator.name in CASTS:
             for cast, found in _without_casts(node, facts, weights):
-                # What is kept, or a variable, would be the caller's array as an output.
+                # What is retained, or a variable, would be the caller's array as an output.
                 if cast not in outputs:
                     instead[cast] = instead.get(found, found)
     if not instead:
@@ -70,7 +70,7 @@ def _without_casts(
 
 
 def uncast(entry: Entry) -> Entry:
-    """Return what an entry is a kept cast of; others as they are.
+    """Return what an entry is a retained cast of; others as they are.
 
     >>> import rebind as mx
     >>> variable = mx.sym.var("x").graph.outputs[0]
@@ -80,11 +80,11 @@ def uncast(entry: Entry) -> Entry:
     return entry.node.inputs[0] if entry.node.operator is CAST_PARAMETER else entry
 
 
-def as_kept(entry: Entry, found: torch.dtype, wanted: torch.dtype) -> Entry:
-    """Return an entry of one type as one of another, by a cast whose result is kept.
+def as_prepared(entry: Entry, found: torch.dtype, wanted: torch.dtype) -> Entry:
+    """Return an entry of one type as one of another, by a cast whose result is retained.
 
     >>> import rebind as mx
-    >>> as_kept(mx.sym.var("x").graph.outputs[0], torch.float32, torch.bfloat16).node
+    >>> as_prepared(mx.sym.var("x").graph.outputs[0], torch.float32, torch.bfloat16).node
     <_cast_parameter 'x bfloat16'>
     """
     if found is wanted:

@@ -26,7 +26,7 @@ from .compiling import CompiledCode, called_from_cpp, is_inductor, without_warni
 from .cuda_graphs import ReplayedCode
 from .outputs import shares_memory
 
-__all__ = ["ExactCode", "FirstSizes", "InferenceCode", "reads_inputs_alone", "tensors_in"]
+__all__ = ["FixedShapeCode", "InferenceCode", "ShapeSpecializer", "reads_inputs_alone", "tensors_in"]
 
 R = TypeVar("R")
 
@@ -37,7 +37,7 @@ _SIZES = 7
 _FORM = operator.attrgetter("shape", "dtype", "device")
 
 
-class ExactCode:
+class FixedShapeCode:
     """A function of tensors that returns tuples of tensors, compiled for the sizes of some.
 
     On a GPU what PyTorch's compiler makes of it, or with the backend ``'cudagraphs'`` it itself, is replayed as CUDA
@@ -62,7 +62,7 @@ class ExactCode:
 
     Examples
     --------
-    >>> code = ExactCode(lambda x, y: ((x + y,), (None, x * y)), [torch.ones(2), torch.ones(2)], "eager")
+    >>> code = FixedShapeCode(lambda x, y: ((x + y,), (None, x * y)), [torch.ones(2), torch.ones(2)], "eager")
     >>> code([torch.ones(2), torch.tensor([2.0, 3.0])])
     [(tensor([3., 4.]),), (None, tensor([2., 3.]))]
     >>> code.takes([torch.ones(2), torch.ones(2)]), code.takes([torch.ones(3), torch.ones(3)])
@@ -119,7 +119,7 @@ class ExactCode:
     def takes_at(self, position: int, inputs: Sequence[Tensor]) -> bool:
         """Return the same of some of the tensors, which come one after the other from a position on.
 
-        >>> code = ExactCode(lambda x, y: ((x + y,),), [torch.ones(2), torch.ones(1)], "eager")
+        >>> code = FixedShapeCode(lambda x, y: ((x + y,),), [torch.ones(2), torch.ones(1)], "eager")
         >>> code.takes_at(1, [torch.ones(1)]), code.takes_at(0, [torch.ones(1)])
         (True, False)
         """
@@ -154,22 +154,22 @@ class ExactCode:
         ]
 
 
-class FirstSizes:
+class ShapeSpecializer:
     """A function of trees of tensors by exact code, which is made at the first call, for the sizes of that.
 
-    Other sizes are Dynamo's, which is told of which sizes differ, so that one code does for all of them; those of CUDA
+    Other sizes are Dynamo's, which is given the sizes that differ, so that one code does for all of them; those of CUDA
     graphs have code of their own.
 
     Parameters
     ----------
     function
-        As of `ExactCode`, with tuples and lists of tensors for arguments; what else is in them stays the same.
+        As of `FixedShapeCode`, with tuples and lists of tensors for arguments; what else is in them stays the same.
     compiler, may_be_replayed
-        As of `ExactCode`.
+        As of `FixedShapeCode`.
 
     Examples
     --------
-    >>> first = FirstSizes(lambda tensors: (tensors,), "eager")
+    >>> first = ShapeSpecializer(lambda tensors: (tensors,), "eager")
     >>> first.run([torch.ones(1)]), first.run([torch.ones(2)])
     ([(tensor([1.]),)], None)
     """
@@ -182,10 +182,10 @@ class FirstSizes:
     ) -> None:
         self._function, self._compiler, self._may_be_replayed = function, compiler, may_be_replayed
         #: Its code; None before the first call, and where it cannot be made.
-        self.code: ExactCode | None = None
+        self.code: FixedShapeCode | None = None
         self._tried = False
         #: For other sizes, of code that takes no time to make.
-        self._others: list[ExactCode] = []
+        self._others: list[FixedShapeCode] = []
 
     def run(self, *trees: Any) -> list[tuple[Any, ...]] | None:
         """Return the function's results; None, and nothing was done, where there is no code for these sizes."""
@@ -203,11 +203,11 @@ class FirstSizes:
             self._switch(inputs, trees)
         return self.code(inputs)
 
-    def _make(self, inputs: Sequence[Tensor], trees: Any) -> ExactCode:
+    def _make(self, inputs: Sequence[Tensor], trees: Any) -> FixedShapeCode:
         # On GPUs calls from C++ compile for half a minute, and a replay has none.
         on_gpu = any([each.is_cuda for each in inputs])
         compiler = self._compiler if on_gpu else called_from_cpp(self._compiler)
-        return ExactCode(_of_tensors(self._function, trees), inputs, compiler, self._may_be_replayed)
+        return FixedShapeCode(_of_tensors(self._function, trees), inputs, compiler, self._may_be_replayed)
 
     def _switch(self, inputs: Sequence[Tensor], trees: Any) -> None:
         """Make the code for other sizes the one that is run; of those that were, the last few are there again."""
@@ -234,7 +234,7 @@ class InferenceCode(CompiledCode):
 
     def __init__(self, code: fx.GraphModule, compiler: Compiler) -> None:
         super().__init__(code, compiler)
-        self._first: FirstSizes | None = None
+        self._first: ShapeSpecializer | None = None
 
     def give_up(self, reason: str) -> None:
         """Note why it cannot be compiled, and drop what was compiled."""
@@ -243,7 +243,7 @@ class InferenceCode(CompiledCode):
 
     def _run_on(self, code: fx.GraphModule, inputs: Sequence[Any]) -> object:
         if self._first is None:
-            self._first = FirstSizes(
+            self._first = ShapeSpecializer(
                 lambda *tensors: code(*tensors)[:2], self.compiler, reads_inputs_alone(code)
             )
         found = self._first.run(*inputs)

@@ -1,7 +1,7 @@
 """What follows from parameters alone: computed once, and again when somebody has written into them.
 
-Executors that have their parameters in common, of one network for several shapes, have in common what of it lies in
-memory alike.
+Executors that have their parameters in common, of one network for several shapes, have in common what of it has the
+same layout in memory.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from torch import Tensor, fx
 from .._torch.tensors import version_of
 from ..grad_mode import grad_mode
 from ..ndarray.storage import DenseStorage, Storage
-from ..ops.nn.inference_layers import lie_alike
+from ..ops.nn.inference_layers import have_same_layout
 from ..tune import give_back_freed_memory
-from .prepared import Preparation
+from .parameter_transform import Preparation
 
-__all__ = ["Kept"]
+__all__ = ["PreparedParameters"]
 
 _is_shared, _memory_of = map(attrgetter, ("shared", "memory"))
 
@@ -29,7 +29,7 @@ _of_all: weakref.WeakValueDictionary[Hashable, _Values] = weakref.WeakValueDicti
 
 
 class _Values:
-    """What is kept, and the tensors that it was computed from."""
+    """What is retained, and the tensors that it was computed from."""
 
     def __init__(self, preparation: Preparation, sources: list[Tensor], values: Sequence[Any]) -> None:
         self.preparation, self.values = preparation, values
@@ -80,7 +80,7 @@ class _Exchanging(fx.Interpreter):
         return value if position is None else self._exchange(position, value)
 
 
-class Kept:
+class PreparedParameters:
     """What an executor keeps until its parameters change.
 
     Parameters
@@ -89,7 +89,7 @@ class Kept:
         Of the executor that it was made from, for other shapes, which may not live until it runs.
     """
 
-    def __init__(self, before: Kept | None = None) -> None:
+    def __init__(self, before: PreparedParameters | None = None) -> None:
         self._values: _Values | None = None if before is None else before._values
         # Loading, binding and packing leave free memory between arrays that stay; the first run's arrays lie in it, and
         # beside it, as chance has it, and those of later runs in other places.
@@ -114,13 +114,13 @@ class Kept:
         >>> import torch, rebind as mx
         >>> from rebind.ndarray.storage import DenseStorage
         >>> double = fx.symbolic_trace(lambda x: (x * 2,))
-        >>> kept, weight = Kept(), DenseStorage(torch.ones(1))
+        >>> retained, weight = PreparedParameters(), DenseStorage(torch.ones(1))
         >>> preparation = Preparation(double, (0,), "double")
-        >>> first = kept.values(preparation, [weight])
-        >>> first is kept.values(preparation, [weight])
+        >>> first = retained.values(preparation, [weight])
+        >>> first is retained.values(preparation, [weight])
         True
         >>> _ = weight.tensor.fill_(5)
-        >>> kept.values(preparation, [weight])
+        >>> retained.values(preparation, [weight])
         (tensor([10.]),)
         """
         found = self._found(preparation, storages)
@@ -155,7 +155,7 @@ class Kept:
     def clear(self) -> None:
         """Free all, before training changes the parameters.
 
-        >>> Kept().clear()
+        >>> PreparedParameters().clear()
         """
         self._values = None
 
@@ -170,7 +170,7 @@ def _in_common(preparation: Preparation, sources: list[Tensor]) -> _Values | Non
     known = other.values
 
     def exchange(position: int, value: Tensor) -> Tensor:
-        return known[position] if lie_alike(value, known[position]) else value
+        return known[position] if have_same_layout(value, known[position]) else value
 
     assert isinstance(preparation.code, fx.GraphModule)
     with grad_mode(False):
