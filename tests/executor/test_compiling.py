@@ -10,6 +10,7 @@ import torch
 from tests.newer_torch import uses_private_names
 from torch import fx
 
+from rebind import tuning
 from rebind.executor import compiling
 from rebind.executor.compiling import called_from_cpp, in_given_layout
 
@@ -45,8 +46,8 @@ def test_settings(
     monkeypatch.setattr(compiling, "lookup_backend", lambda given: given if callable(given) else inductor)
     graph = fx.symbolic_trace(lambda x: x + 1)
     for most in (3, 2):
-        monkeypatch.setattr(compiling, "_MOST_NODES", most)
-        compiling.lookup_backend(make("inductor"))(graph, [torch.ones(1)])
+        with tuning.changed(cpp_wrapper_nodes=most):
+            compiling.lookup_backend(make("inductor"))(graph, [torch.ones(1)])
     assert seen == [(small, layouts), (large, layouts)]
 
 

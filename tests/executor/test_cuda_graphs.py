@@ -11,8 +11,8 @@ from tests.newer_torch import uses_private_names
 from torch import Tensor
 
 import rebind as mx
-from rebind.executor import cuda_graphs
 from rebind.executor.cuda_graphs import Capture, ReplayedCode
+from rebind.tuning import current
 
 from ..gpu.simulated import Traffic, capture
 
@@ -110,7 +110,7 @@ def test_what_never_stays_anywhere_runs_as_it_is(captures: Captures) -> None:
     with pytest.warns(UserWarning, match="CUDA graphs: .+ in other memory 8 times"):
         seen = [code(weight)[0].tolist() for weight in weights]
     assert seen == [[number + k] * 2 for number in range(20) for k in (1, 2)]
-    assert captures.made == cuda_graphs._MOST
+    assert captures.made == current().cuda_graph_captures
 
 
 def test_what_cannot_be_captured_runs_as_it_is() -> None:

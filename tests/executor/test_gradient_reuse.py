@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 import torch
 
 import rebind as mx
+from rebind import tuning
 from rebind.errors import StateError
-from rebind.executor import gradient_reuse
 from rebind.executor.cost_model import bytes_of_results
 
 S = mx.sym
@@ -64,10 +65,10 @@ def steps(exe: Any, announced: list[str] | None = None) -> list[dict[str, np.nda
 
 
 @pytest.fixture(params=[0, NEVER], ids=["stay", "new"])
-def least(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+def least(request: pytest.FixtureRequest) -> Iterator[int]:
     """From how many bytes on gradients stay: both ways give the same."""
-    monkeypatch.setattr(gradient_reuse, "_LARGE", request.param)
-    return int(request.param)
+    with tuning.changed(large_gradient_bytes=request.param):
+        yield request.param
 
 
 def places(exe: Any) -> dict[str, int]:
@@ -81,14 +82,12 @@ def places(exe: Any) -> dict[str, int]:
 )
 @pytest.mark.parametrize("announces", [False, True], ids=["", "announced"])
 @pytest.mark.parametrize("recompute", [False, True], ids=["", "recompute"])
-def test_numbers_are_the_same(
-    requests: Any, announces: bool, recompute: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_are_the_same(requests: Any, announces: bool, recompute: bool) -> None:
     found, orders = [], []
     for least in (0, NEVER):
-        monkeypatch.setattr(gradient_reuse, "_LARGE", least)
         orders.append([])
-        exe = executor(requests, recompute=recompute)
+        with tuning.changed(large_gradient_bytes=least):
+            exe = executor(requests, recompute=recompute)
         found.append(steps(exe, orders[-1] if announces else None))
     assert orders[0] == orders[1]
     for one, other in zip(*found, strict=True):
@@ -124,9 +123,9 @@ def test_those_of_small_networks_are_replaced() -> None:
     assert not exe.runner.arrays.reused
 
 
-def test_those_of_filters_lie_as_the_filters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gradient_reuse, "_LARGE", 0)
-    exe = executor()
+def test_those_of_filters_lie_as_the_filters() -> None:
+    with tuning.changed(large_gradient_bytes=0):
+        exe = executor()
     expected = steps(exe)[-1]
     for _ in range(2):
         exe.forward(is_train=True)

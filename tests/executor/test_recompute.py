@@ -16,7 +16,7 @@ from torch.profiler import ProfilerActivity, profile
 import rebind as mx
 from rebind.executor.overwrite import overwriting_kernels
 from rebind.executor.recompute import recomputed_nodes
-from rebind.graph import Facts
+from rebind.graph import Facts, Target
 
 S = mx.sym
 IMAGE = (2, 3, 8, 8)
@@ -277,7 +277,7 @@ def test_what_takes_little_time_is_computed_again(name: str) -> None:
     symbol, expected = CHOICES[name]
     graph = symbol.graph
     held = {entry.node for node in graph.nodes if node.name.startswith("makeloss") for entry in node.inputs}
-    found = recomputed_nodes(graph, Facts(), "cheap", overwriting_kernels(graph), held)
+    found = recomputed_nodes(graph, Facts(), Target(recompute="cheap"), overwriting_kernels(graph), held)
     assert {node.name for node in found} == expected
 
 
@@ -291,7 +291,7 @@ def test_of_a_long_chain_one_in_about_the_square_root_is_kept() -> None:
     x = S.var("x")
     for i in range(100):
         x = S.sin(x, name=f"s{i}")
-    found = recomputed_nodes(x.graph, Facts(), "cheap", {})
+    found = recomputed_nodes(x.graph, Facts(), Target(recompute="cheap"), {})
     kept = [i for i in range(100) if f"s{i}" not in {node.name for node in found}]
     assert kept == [11, 22, 33, 44, 55, 66, 77, 88, 99]
 

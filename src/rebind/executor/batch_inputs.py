@@ -11,13 +11,12 @@ from .._torch.tensors import is_lazy, lazy_clone
 from ..mode import mode
 from ..ndarray import NDArray
 from ..ndarray.storage import DenseStorage
+from ..tuning import current
 
 __all__ = ["BatchInputs"]
 
 _dense_shape_of = operator.attrgetter("storage.tensor.shape")
 
-#: Inputs of fewer elements are copied.
-_LEAST = 1 << 12
 _CAN_LEND = lazy_clone is not None and is_lazy is not None
 
 
@@ -49,7 +48,8 @@ class BatchInputs:
         self._data = len(data)
         self._shapes = [each.shape for each in self.arrays]
         # By position: what operators write to, or hand on by its address, is copied by them, and not lent again.
-        self._lends = [array.size >= _LEAST and _CAN_LEND for array in self.arrays]
+        least = current().lent_input_elements
+        self._lends = [array.size >= least and _CAN_LEND for array in self.arrays]
         self._is_sure = not any(self._lends)
 
     def read(self, batch: object) -> list[NDArray] | None:

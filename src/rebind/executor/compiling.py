@@ -29,6 +29,7 @@ from ..graph.control_flow import is_control_flow, is_stateful
 from ..graph.facts import CUDA_GRAPHS
 from ..graph.fused_layers import has_quantized_layers
 from ..graph.passes import Compiler
+from ..tuning import current
 
 __all__ = [
     "CompiledCode", "called_from_cpp", "compile_whole", "in_given_layout",
@@ -63,9 +64,6 @@ _OF_CODE = frozenset((
 ))  # fmt: skip
 #: A local variable in the name of what a condition is about, such as ``step`` in ``type(step.wanted)``.
 _NAME = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*")
-
-#: How many nodes a graph may have whose kernels are called from C++.
-_MOST_NODES = 1000
 
 
 class CompiledCode:
@@ -259,7 +257,7 @@ class _Inductor:
         settings: dict[str, bool] = {}
         if self.in_given_layout:
             settings["layout_optimization"] = False
-        if self.called_from_cpp and len(graph.graph.nodes) <= _MOST_NODES:
+        if self.called_from_cpp and len(graph.graph.nodes) <= current().cpp_wrapper_nodes:
             settings["cpp_wrapper"] = True
         with changed("inductor", **settings):
             return lookup_backend("inductor")(graph, inputs)

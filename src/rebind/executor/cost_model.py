@@ -9,10 +9,7 @@ import torch
 from ..graph import Entry, Facts, Graph
 from ..shapes import is_known, size
 
-__all__ = ["are_small", "bytes_of_results"]
-
-#: Bytes of all results of a forward run up to which each may be retained until the end of backward.
-_SMALL_RESULTS = 8 * 2**20
+__all__ = ["bytes_of_results"]
 
 
 def bytes_of_results(graph: Graph, facts: Facts) -> float:
@@ -34,12 +31,3 @@ def bytes_of_results(graph: Graph, facts: Facts) -> float:
                 return math.inf
             total += size(shape) * facts.types.get(Entry(node, i), torch.float32).itemsize
     return total
-
-
-def are_small(results: float) -> bool:
-    """Whether results of so many bytes, of all operators, take little memory together.
-
-    >>> are_small(2**20), are_small(2**30)
-    (True, False)
-    """
-    return results <= _SMALL_RESULTS

@@ -16,14 +16,12 @@ from torch import Tensor
 from .._torch import foreach
 from .._torch.tensors import version_of
 from ..checks import warn_user
+from ..tuning import current
 from .compiling import reason_of
 
 __all__ = ["Capture", "ReplayedCode", "capture_on_gpu"]
 
 Run: TypeAlias = Callable[..., Sequence[Tensor]]
-
-#: How many captures there may be of one code. Where more are asked for, its inputs never stay where they are.
-_MOST = 8
 
 #: Where inputs are that are copied into memory of their own.
 _OWN = -1
@@ -141,8 +139,8 @@ class ReplayedCode:
         if not changed and tuple(places) not in self._captures:
             self._captures[tuple(places)] = None  # other memory to write into: perhaps it comes again
             return None
-        if self._count == _MOST:
-            self._give_up(f"its inputs were in other memory {_MOST} times")
+        if self._count >= current().cuda_graph_captures:
+            self._give_up(f"its inputs were in other memory {self._count} times")
             return None
         self._count += 1
         if changed:

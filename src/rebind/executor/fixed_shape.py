@@ -22,6 +22,7 @@ from ..grad_mode import grad_mode
 from ..graph.facts import CUDA_GRAPHS
 from ..graph.passes import Compiler
 from ..nested import map_leaves
+from ..tuning import current
 from .compiling import CompiledCode, called_from_cpp, is_inductor, without_warnings_of_compilers
 from .cuda_graphs import ReplayedCode
 from .outputs import shares_memory
@@ -29,9 +30,6 @@ from .outputs import shares_memory
 __all__ = ["FixedShapeCode", "InferenceCode", "ShapeSpecializer", "reads_inputs_alone", "tensors_in"]
 
 R = TypeVar("R")
-
-#: For how many combinations of sizes CUDA graphs stay, besides those of the last run.
-_SIZES = 7
 
 #: What code depends on besides values; the order in memory comes on top.
 _FORM = operator.attrgetter("shape", "dtype", "device")
@@ -213,7 +211,8 @@ class ShapeSpecializer:
         """Make the code for other sizes the one that is run; of those that were, the last few are there again."""
         assert self.code is not None
         found = next((each for each in self._others if each.takes(inputs)), None)
-        self._others = [self.code, *(each for each in self._others if each is not found)][:_SIZES]
+        others = [self.code, *(each for each in self._others if each is not found)]
+        self._others = others[: current().cuda_graph_sizes]
         self.code = self._make(inputs, trees) if found is None else found
 
 

@@ -15,12 +15,10 @@ from torch import Tensor
 
 from ..ndarray import NDArray
 from ..ndarray.storage import DenseStorage
+from ..tuning import current
 from .slot import Slot
 
 __all__ = ["are_large", "dealiased_from", "reused_gradients"]
-
-#: From so many bytes of gradients on they stay.
-_LARGE = 8 * 2**20
 
 
 def reused_gradients(wanted: Sequence[Slot], arrays: Iterable[NDArray], results: float) -> set[int]:
@@ -44,7 +42,7 @@ def reused_gradients(wanted: Sequence[Slot], arrays: Iterable[NDArray], results:
     [2, 0, 0]
     """
     grads = [(slot, _memory_of(slot.grad)) for slot in wanted if slot.grad is not None]
-    if not _LARGE <= _bytes_of(wanted) <= results:
+    if not current().large_gradient_bytes <= _bytes_of(wanted) <= results:
         return set()
     used = [*(_memory_of(array) for array in arrays), *(memory for _, memory in grads)]
     uses = Counter(_place(memory) for memory in used if memory is not None)
@@ -62,7 +60,7 @@ def are_large(wanted: Iterable[Slot]) -> bool:
     >>> [are_large([Slot(mx.nd.ones((n,)), "write", grad=mx.nd.zeros((n,)))]) for n in (2, 2**21)]
     [False, True]
     """
-    return _bytes_of(wanted) >= _LARGE
+    return _bytes_of(wanted) >= current().large_gradient_bytes
 
 
 def _bytes_of(wanted: Iterable[Slot]) -> int:

@@ -17,15 +17,11 @@ from ..ndarray.base import wrap
 from ..ndarray.storage import kind_or_dense
 from ..ndarray.storage_tensor import StorageTensor
 from ..shapes import size
+from ..tuning import current
 
 __all__ = ["OutputHandles", "detached", "shares_memory"]
 
 Value = TypeVar("Value", Tensor, None)
-
-#: Elements that are copied in less time than it takes to look at their memory.
-_FEW = 1 << 12
-#: Elements whose memory is worth a new handle.
-_MANY = 1 << 18
 
 
 class OutputHandles:
@@ -62,7 +58,8 @@ class OutputHandles:
         self._device = device
         self._handles = [self._new(i) for i in range(len(self._kinds))]
         self._released: tuple[weakref.ref[NDArray], ...] = ()
-        self.are_large = sum(size(shape) for shape, *_ in self._kinds) >= _MANY
+        elements = sum(size(shape) for shape, *_ in self._kinds)
+        self.are_large = elements >= current().released_output_elements
 
     def _new(self, i: int) -> NDArray:
         shape, dtype, stype = self._kinds[i]
@@ -183,7 +180,8 @@ def _ordinary(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     """Return a tensor that was made in inference mode as one that autograd and writers may be given."""
     storage = output.untyped_storage()
     # Of what is made there it is not known whether it is a view: of all that may be one a copy is made.
-    is_whole = output.numel() > _FEW and storage.nbytes() == output.nbytes and output.is_contiguous()
+    is_large = output.numel() > current().copied_output_elements
+    is_whole = is_large and storage.nbytes() == output.nbytes and output.is_contiguous()
     if not is_whole or shares_memory(output, inputs):
         return output.clone(memory_format=torch.contiguous_format)
     return torch.empty(0, dtype=output.dtype).set_(storage, 0, output.shape, output.stride())

@@ -15,16 +15,14 @@ from ..graph.passes import backend_named, uses_shapes
 from ..ops.storage_types import DENSE
 from ..shapes import is_known
 from .compiling import obstacle
-from .cost_model import are_small, bytes_of_results
+from .cost_model import bytes_of_results
 from .lower import Plan, lower
 from .recompute import has_marks
 from .storage_kernels import storage_of
 
 __all__ = ["Plans", "with_all_outputs"]
 
-#: For how many combinations of shapes inference is compiled where its passes use them. Other code is compiled as often:
-#: for the first one, and for all others.
-_COMBINATIONS = 2
+#: The combinations of shapes that each graph was compiled for.
 _compiled_for: weakref.WeakKeyDictionary[Graph, set[Hashable]] = weakref.WeakKeyDictionary()
 
 
@@ -196,7 +194,7 @@ class Plans:
             return False
         shapes = tuple(self.facts.shapes.get(Entry(node)) for node in self.graph.variables)
         known = _compiled_for.setdefault(self.graph, set())
-        if len(known) < _COMBINATIONS:
+        if len(known) < target.tuning.compiled_shape_combinations:
             known.add(shapes)
         return shapes not in known
 
@@ -247,11 +245,6 @@ class Plans:
     def captures(self) -> bool:
         """Whether runs are captured as CUDA graphs: forward and backward together."""
         return self._captures and self.compiles
-
-    @property
-    def has_small_results(self) -> bool:
-        """Whether that is little."""
-        return are_small(self.bytes_of_results)
 
     @property
     def has_watched(self) -> bool:

@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-from ..graph import Application, Entry, Facts, Graph, Node
-from ..graph.facts import Recompute
+from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..shapes import Shape, is_known, size
+from ..tuning import Tuning
 from .overwrite import Overwriting
 
 __all__ = ["has_marks", "recomputed_nodes"]
@@ -30,9 +30,6 @@ _COMPUTE_LITTLE = frozenset(
         "repeat", "slice", "slice_axis", "slice_like", "squeeze", "stack", "take", "tile", "where",
     }
 )  # fmt: skip
-
-#: So many multiply-adds for each element of a result take about as long as a few passes over it.
-_FEW_PRODUCTS = 256
 
 #: What must run once: all workers of a job wait for each other in it.
 _RUN_ONCE = frozenset({"_contrib_SyncBatchNorm"})
@@ -54,7 +51,7 @@ def has_marks(graph: Graph) -> bool:
 def recomputed_nodes(
     graph: Graph,
     facts: Facts,
-    which: Recompute,
+    target: Target,
     overwriting: Mapping[Node, Overwriting],
     held: Collection[Node] = (),
 ) -> frozenset[Node]:
@@ -66,9 +63,9 @@ def recomputed_nodes(
         The graph as it is run.
     facts
         What is known of it. Without shapes, products count as long computations.
-    which
-        ``'marked'``: those with the attribute ``force_mirroring`` alone; ``'cheap'``: those that take little time, too;
-        ``'none'``: none.
+    target
+        Its `recompute` says which. ``'marked'``: those with the attribute ``force_mirroring`` alone; ``'cheap'``: those
+        that take little time, too; ``'none'``: none.
     overwriting
         How nodes write over an input: what writes over a result that is held takes no memory, and is held.
     held
@@ -79,10 +76,10 @@ def recomputed_nodes(
     >>> import rebind as mx
     >>> layer = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
     >>> graph = mx.sym.sum(mx.sym.relu(mx.sym.BatchNorm(layer, name="bn"), name="relu"), name="sum").graph
-    >>> sorted(node.name for node in recomputed_nodes(graph, Facts(), "cheap", {}))
+    >>> sorted(node.name for node in recomputed_nodes(graph, Facts(), Target(recompute="cheap"), {}))
     ['bn', 'relu']
     """
-    if which == "none":
+    if target.recompute == "none":
         return frozenset()
     retained = {*held, *(entry.node for entry in graph.outputs)}
     most = math.isqrt(len(graph.nodes) - len(graph.variables))
@@ -96,10 +93,10 @@ def recomputed_nodes(
         needed = frozenset(itself).union(*(together.get(entry.node, ()) for entry in node.inputs))
         over = overwriting.get(node)
         is_worth_it = (
-            which == "cheap"
+            target.recompute == "cheap"
             and len(needed) <= most
             and (over is None or over.entry.node in together)
-            and _computes_little(node, facts)
+            and _computes_little(node, facts, target.tuning)
         )
         if is_worth_it or _is_marked(node):
             together[node] = needed
@@ -116,7 +113,7 @@ def _can_run_again(node: Application) -> bool:
     return not (op.subgraphs or op.kernels.make or op.kernels.writes_aux or op.name in _RUN_ONCE)
 
 
-def _computes_little(node: Application, facts: Facts) -> bool:
+def _computes_little(node: Application, facts: Facts, tuning: Tuning) -> bool:
     op = node.operator
     if op.inference.computes_little or op.name in _COMPUTE_LITTLE:
         return True
@@ -128,7 +125,7 @@ def _computes_little(node: Application, facts: Facts) -> bool:
         return False
     products = op.inference.products_rule(dict(zip(node.input_names, inputs, strict=True)), node.params)
     # That follows from the shapes of weights: executors for other batches, which share the plan, would say the same.
-    return products <= _FEW_PRODUCTS * size(result)
+    return products <= tuning.recomputed_products * size(result)
 
 
 def _shape(entry: Entry, facts: Facts) -> Shape | None:

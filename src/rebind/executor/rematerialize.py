@@ -20,13 +20,10 @@ from torch.autograd.graph import saved_tensors_hooks
 from .._torch.tensors import storage_key, version_of
 from ..grad_mode import grad_mode
 from ..graph import Node
+from ..tuning import current
 from .stepwise import Stepwise
 
 __all__ = ["Rematerialized"]
-
-#: A tensor that an operator saves beside its inputs and outputs, such as the statistics of a batch norm, is held if it
-#: is smaller than the largest input by this factor: to compute it again would cost more than it is worth.
-_SMALL = 16
 
 
 class Rematerialized(Stepwise):
@@ -99,6 +96,7 @@ class _Saving:
     """What becomes of the tensors that autograd saves of the step that is run."""
 
     def __init__(self) -> None:
+        self._factor = current().saved_tensor_factor
         self._forget()
 
     def _forget(self) -> None:
@@ -138,7 +136,7 @@ class _Saving:
             if source.result is None or tensor.dtype != source.tensor.dtype:
                 return tensor.detach()
             return _Part(source.result, tensor.size(), tensor.stride(), int(tensor.storage_offset()))
-        if self._again is None or tensor.nbytes * _SMALL <= self._largest:
+        if self._again is None or tensor.nbytes * self._factor <= self._largest:
             # A result that autograd's own record of it held would never be freed.
             return tensor.detach()
         self._again.wanted.add(number)

@@ -84,7 +84,7 @@ class CodeWriter:
         overwriting = overwriting_kernels(graph, self.records) if in_place else {}
         # The inputs of losses are there until backward has begun.
         held = {entry.node for node in self.loss_nodes for entry in node.inputs}
-        self.recomputed = recomputed_nodes(graph, facts, target.recompute, overwriting, held)
+        self.recomputed = recomputed_nodes(graph, facts, target, overwriting, held)
         # What is retained must be there when a node computes its result from it again.
         self.overwriting = {
             node: over.kernel

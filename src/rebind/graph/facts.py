@@ -11,6 +11,7 @@ import torch
 from ..device import Device
 from ..ops.storage_types import DENSE
 from ..shapes import Shape
+from ..tuning import Tuning, current
 from .graph import Entry, Graph, Node
 from .inference import Inferred
 
@@ -48,6 +49,8 @@ class Target:
         Which results backward computes again; a compiler decides that by itself.
     only_infers
         Whether it is for an executor that never computes gradients.
+    tuning
+        The numbers by which passes, lowering and executors decide: those in use when it is made.
     """
 
     training: bool = False
@@ -58,6 +61,7 @@ class Target:
     recorded: bool = True
     recompute: Recompute = "none"
     only_infers: bool = False
+    tuning: Tuning = field(default_factory=current, repr=False)
 
     @classmethod
     def at(

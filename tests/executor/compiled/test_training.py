@@ -28,8 +28,8 @@ from tests.newer_torch import follows_gradients, uses_private_names
 from torch._dynamo.testing import CompileCounterWithBackend
 
 import rebind as mx
+from rebind import tuning
 from rebind.errors import MXNetError
-from rebind.executor import gradient_reuse
 from rebind.executor.joint_update import BoundJointStep, JointStep
 from rebind.executor.programs.compiled import JointCode
 
@@ -325,12 +325,11 @@ def test_a_gradient_that_two_arguments_have_is_in_an_array_of_each() -> None:
 @uses_private_names
 @pytest.mark.parametrize("word", ["write", "add"])
 @pytest.mark.parametrize("least", [0, 2**60], ids=["stay", "new"])
-def test_gradients_of_whole_steps_take_their_place(
-    word: str, least: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gradient_reuse, "_LARGE", least)
+def test_gradients_of_whole_steps_take_their_place(word: str, least: int) -> None:
     x, grad = mx.nd.array([1, 2]), mx.nd.array([10, 10])
-    exe = S.MakeLoss(S.square(S.var("x"))).bind(mx.cpu(), {"x": x}, {"x": grad}, grad_req=word, backend=QUICK)
+    loss = S.MakeLoss(S.square(S.var("x")))
+    with tuning.changed(large_gradient_bytes=least):
+        exe = loss.bind(mx.cpu(), {"x": x}, {"x": grad}, grad_req=word, backend=QUICK)
     for k in (1, 2):
         exe.forward_before_backward()
         assert exe.runner.last.program.computes_gradients  # with the outputs

@@ -9,8 +9,8 @@ import rebind as mx
 from rebind import nd
 from rebind import sym as S
 from rebind.executor import DataParallelExecutorGroup
-from rebind.executor.group.data_parallel import CACHED_SHAPES
 from rebind.io import DataBatch, DataDesc
+from rebind.tuning import current
 
 NET = S.LinearRegressionOutput(S.FullyConnected(S.var("data"), num_hidden=1, name="fc"), name="out")
 NAMES = ["fc_weight", "fc_bias"]
@@ -92,11 +92,11 @@ def test_shapes_that_come_again_are_not_bound_again_and_share_parameters(devices
 
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_limited_number_of_shapes_stays_bound(devices):
-    it = group(devices=devices)
-    for size in range(devices, CACHED_SHAPES + 5):
+    it, most = group(devices=devices), current().bound_shape_combinations
+    for size in range(devices, most + 5):
         it.reshape(*shapes(size))
-    assert len(it._cache) == CACHED_SHAPES
-    assert set(it.execs) <= set(it._cache) and it.batch_size == CACHED_SHAPES + 4
+    assert len(it._cache) == most
+    assert set(it.execs) <= set(it._cache) and it.batch_size == most + 4
 
 
 @pytest.mark.parametrize("devices", [1, 2])

@@ -11,6 +11,7 @@ from ...errors import StateError
 from ...ndarray import NDArray
 from ...protocols import Batch, InputDesc, Labels, Logger, Metric
 from ...shapes import Shape
+from ...tuning import current
 from ..arguments import GradReqs
 from ..executor import Executor
 from ..head_grads import HeadGrads
@@ -34,9 +35,6 @@ __all__ = ["DataParallelExecutorGroup", "MonitorLike"]
 
 Desc = TypeVar("Desc", bound=InputDesc)
 T = TypeVar("T")
-
-#: How many combinations of input shapes stay bound. One that comes again costs nothing then; each holds memory.
-CACHED_SHAPES = 16
 
 
 class MonitorLike(Protocol):
@@ -140,7 +138,7 @@ class DataParallelExecutorGroup(Generic[Desc]):
         self.arg_names = self._network.arg_names
         self.aux_names = self._network.aux_names
         self.output_layouts = output_axes(self._network.graph)
-        self._cache = BindingCache(CACHED_SHAPES)
+        self._cache = BindingCache(current().bound_shape_combinations)
         self._monitors: list[MonitorLike] = []
         self.bind_exec(data_shapes, label_shapes, shared_group)
 

@@ -174,7 +174,8 @@ class Programs:
             return "no argument gets a gradient, or two variables of one name are one argument"
         # It computes new gradients beside the old ones, and holds all that declared derivatives are given, of which
         # some read little. Of networks for which that is much, autograd's own time does not count.
-        if self._arrays.has_large_gradients or not self.plans.has_small_results:
+        most = plan.target.tuning.explicit_result_bytes
+        if self._arrays.has_large_gradients or self.plans.bytes_of_results > most:
             return "its results or gradients take so much memory that autograd's own time does not count"
         if wanted not in plan.joint:
             plan.joint[wanted] = plan.why_needs_head_gradients(wanted) or _explicit(plan, wanted)

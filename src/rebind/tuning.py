@@ -1,0 +1,100 @@
+"""Numbers that were found by measuring, or that bound memory: in one record, each with what it decides and its source.
+
+They change how fast rebind is and how much memory it takes; results are the same whatever they are. Formats, protocols
+and MXNet's own limits stay where they are used. `rebind.tune` is another matter: it sets malloc and OpenMP.
+
+A graph is made ready with the record of its `Target`, so that plans follow it. All other code asks `current`, mostly
+when something is bound or made, and not in each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+__all__ = ["Tuning", "changed", "current"]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The numbers by name; the word after the last underscore, or a ``bytes`` in it, is the unit.
+
+    Examples
+    --------
+    >>> Tuning().explicit_result_bytes == 8 * 2**20
+    True
+    """
+
+    # Executors: training.
+
+    #: Up to so many bytes of results of all operators a network goes forward and backward without autograd. Then what
+    #: derivatives are given may be held until backward ends: a small MLP takes 0.84 of the time, steps of 2 to 8 ms
+    #: 0.92 to 0.98 (docs/performance.md, "Small networks"). Beyond, autograd's own time does not count.
+    explicit_result_bytes: int = 8 * 2**20
+    #: From so many bytes of gradients on they are added to zeros where they were bound, not replaced by new arrays
+    #: between the large ones of a step: training ResNet-50 takes 1.35 GB instead of 1.65 (docs/performance.md).
+    large_gradient_bytes: int = 8 * 2**20
+    #: Products with at most so many multiply-adds for each element of the result are computed again in backward under
+    #: ``recompute``: they take about as long as a few passes over it (docs/performance.md, "Training in less memory").
+    recomputed_products: int = 256
+    #: A tensor that an operator saves beside its inputs and outputs, such as the statistics of a batch norm, is not
+    #: computed again if it is smaller than the largest input by this factor: that would cost more than it is worth.
+    saved_tensor_factor: int = 16
+
+    # Executors: inputs and outputs.
+
+    #: Inputs from so many elements on are lent by a batch, where PyTorch can; fewer are copied in less time.
+    lent_input_elements: int = 1 << 12
+    #: Outputs of so many elements or fewer are copied out of inference mode: that takes less time than to look at their
+    #: memory.
+    copied_output_elements: int = 1 << 12
+    #: From so many elements of all outputs on those of the last run are freed before the next one: an LSTM over 10,000
+    #: words takes 463 MiB instead of 600. Of small networks each call counts.
+    released_output_elements: int = 1 << 18
+
+    # Executors: compilers, CUDA graphs, and what stays bound.
+
+    #: Up to so many nodes a traced graph's kernels are called from C++: LeNet and the MLP take 3 to 5 % less time.
+    #: Larger graphs compile much longer so (docs/performance.md, "Compiled mode").
+    cpp_wrapper_nodes: int = 1000
+    #: For how many combinations of shapes inference is compiled where its passes use them. Other code is compiled as
+    #: often: for the first one, and for all others.
+    compiled_shape_combinations: int = 2
+    #: How many captures as CUDA graphs there may be of one code, each with memory of its own. Where more are asked for,
+    #: its inputs never stay where they are.
+    cuda_graph_captures: int = 8
+    #: For how many combinations of sizes CUDA graphs stay, besides those of the last run.
+    cuda_graph_sizes: int = 7
+    #: How many combinations of input shapes a data-parallel group leaves bound. One that comes again costs nothing
+    #: then; each holds memory.
+    bound_shape_combinations: int = 16
+
+
+_current = Tuning()
+
+
+def current() -> Tuning:
+    """Return the numbers that are in use in this process.
+
+    >>> current() == Tuning()
+    True
+    """
+    return _current
+
+
+@contextmanager
+def changed(**values: float) -> Iterator[None]:
+    """Use other numbers within a ``with`` block, in all threads: for tests and measurements.
+
+    >>> with changed(explicit_result_bytes=0):
+    ...     current().explicit_result_bytes
+    0
+    """
+    global _current
+    before = _current
+    _current = replace(before, **values)  # type: ignore[arg-type]  # mypy knows no fields behind **
+    try:
+        yield
+    finally:
+        _current = before
