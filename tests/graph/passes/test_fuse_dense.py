@@ -10,6 +10,7 @@ import torch
 from tests.executor.compiled.networks import QUICK, needs_inductor
 
 import rebind as mx
+from rebind._torch import onednn
 from rebind.graph import Facts, Target, infer_shapes, infer_types
 from rebind.graph.passes import optimize
 from rebind.graph.passes.fuse_dense import fuse_dense
@@ -177,11 +178,9 @@ def test_layers_of_other_targets_stay(target: Target) -> None:
 def packings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     """The shapes of the weights that are packed from now on."""
     found: list[tuple[int, ...]] = []
-    pack = torch.ops.mkldnn._reorder_linear_weight
+    pack = onednn.pack_linear
     monkeypatch.setattr(
-        torch.ops.mkldnn,
-        "_reorder_linear_weight",
-        lambda weight: found.append(tuple(weight.shape)) or pack(weight),
+        onednn, "pack_linear", lambda weight: found.append(tuple(weight.shape)) or pack(weight)
     )
     return found
 
