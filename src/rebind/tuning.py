@@ -53,6 +53,21 @@ class Tuning:
     #: words takes 463 MiB instead of 600. Of small networks each call counts.
     released_output_elements: int = 1 << 18
 
+    # Passes: inference on the CPU.
+
+    #: Convolutions of images of up to so many multiply-adds are products of matrices: 0.5 to 0.7 of the time of a call
+    #: of oneDNN's, most of which is PyTorch's description of the convolution (docs/performance.md, "Inference").
+    tiny_convolution_products: int = 150_000
+    #: Dense layers of fewer units are left as they are: hardly any of them has a weight that is packed.
+    packed_dense_units: int = 64
+    #: Weights of dense layers are packed from so many elements on. For smaller ones oneDNN's call, which takes 15 µs
+    #: longer than MKL's, costs more than it saves.
+    packed_weight_elements: int = 1 << 18
+    #: From so many elements on weights are left as they are again. What does not fit in the processor's cache takes,
+    #: packed, 1.3 times as long for a single row (for 4 to 16 rows 0.7), and twice its memory until it is known to come
+    #: back as it was.
+    unpacked_weight_elements: int = 1 << 23
+
     # Executors: compilers, CUDA graphs, and what stays bound.
 
     #: Up to so many nodes a traced graph's kernels are called from C++: LeNet and the MLP take 3 to 5 % less time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from tests.executor.compiled.networks import QUICK, needs_inductor
 
 import rebind as mx
+from rebind import tuning
 from rebind._torch import onednn
 from rebind.graph import Facts, Target, infer_shapes, infer_types
 from rebind.graph.passes import optimize
@@ -27,10 +29,10 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def large(monkeypatch: pytest.MonkeyPatch) -> None:
+def large() -> Iterator[None]:
     """The layers are small, and stand for large ones."""
-    monkeypatch.setattr("rebind.graph.passes.fuse_dense._LEAST_UNITS", 1)
-    monkeypatch.setattr(inference_dense, "_LEAST", 1)
+    with tuning.changed(packed_dense_units=1, packed_weight_elements=1):
+        yield
 
 
 def dense(x: Any = X, name: str = "a", units: int = 6, **given: Any) -> Any:
@@ -119,12 +121,12 @@ def left(network: Network, target: Target) -> list[str]:
     return sorted(node.operator.name for node in found.nodes if node.operator is not None)
 
 
-ONLY_INFERS = Target(recorded=False, only_infers=True)
+ONLY_INFERS: dict[str, Any] = {"recorded": False, "only_infers": True}
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_what_is_left_of_a_network(name: str) -> None:
-    assert left(NETWORKS[name], ONLY_INFERS) == sorted(NETWORKS[name].operators.split())
+    assert left(NETWORKS[name], Target(**ONLY_INFERS)) == sorted(NETWORKS[name].operators.split())
 
 
 @pytest.mark.parametrize("backend", [None, QUICK])
@@ -159,20 +161,20 @@ def numbers_stay(network: Network, backend: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "target",
+    "given",
     [
-        Target(recorded=False),
-        Target(),
-        Target(training=True),
-        Target(recorded=False, only_infers=True, device=torch.device("meta")),
-        Target(recorded=False, only_infers=True, groups=(("g", torch.device("meta")),)),
+        {"recorded": False},
+        {},
+        {"training": True},
+        {**ONLY_INFERS, "device": torch.device("meta")},
+        {**ONLY_INFERS, "groups": (("g", torch.device("meta")),)},
     ],
     ids=["who-may-train", "recorded", "training", "device", "groups"],
 )
-def test_layers_of_other_targets_stay(target: Target) -> None:
+def test_layers_of_other_targets_stay(given: dict[str, Any]) -> None:
     graph = NETWORKS["relu"].symbol.graph
     facts = Facts.of(infer_shapes(graph, {"x": ROWS}), infer_types(graph, {"x": "float32"}))
-    assert fuse_dense(graph, facts, target)[0] is graph
+    assert fuse_dense(graph, facts, Target(**given))[0] is graph
 
 
 def packings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
@@ -206,10 +208,9 @@ def test_a_weight_is_packed_once_until_it_is_written(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("units", "is_packed"), [(5, False), (6, True), (7, True), (8, False)])
 def test_which_weights_are_packed(units: int, is_packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inference_dense, "_LEAST", 6 * 4)
-    monkeypatch.setattr(inference_dense, "_TOO_MANY", 8 * 4)
     found = packings(monkeypatch)
-    numbers_stay(Network(mx.sym.relu(dense(units=units)), ONE), None)
+    with tuning.changed(packed_weight_elements=6 * 4, unpacked_weight_elements=8 * 4):
+        numbers_stay(Network(mx.sym.relu(dense(units=units)), ONE), None)
     assert bool(found) == is_packed
 
 
@@ -228,7 +229,7 @@ def test_a_batch_of_another_size(name: str) -> None:
 def test_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rebind.graph.passes.fuse_dense.can_pack", lambda dtype: False)
     network = NETWORKS["relu"]
-    assert left(network._replace(symbol=mx.sym.relu(dense())), ONLY_INFERS) == [DENSE, "relu"]
+    assert left(network._replace(symbol=mx.sym.relu(dense())), Target(**ONLY_INFERS)) == [DENSE, "relu"]
 
 
 def test_what_is_not_a_number() -> None:

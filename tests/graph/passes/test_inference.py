@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import rebind as mx
+from rebind import tuning
 from rebind.graph import Facts, Target, infer_shapes, infer_types
 from rebind.graph.passes import optimize
 from rebind.graph.passes.drop_identities import drop_identities
@@ -25,13 +26,13 @@ from rebind.precision import set_active_rules
 X = mx.sym.var("x")
 IMAGE, VOLUME = (2, 4, 9, 8), (2, 4, 5, 4, 3)
 THREE: dict[str, Any] = {"kernel": (3, 3, 3), "pad": (1, 1, 1)}
-PASS = "rebind.graph.passes.fuse_convolutions"
 
 
 @pytest.fixture(autouse=True)
-def large(monkeypatch: pytest.MonkeyPatch) -> None:
+def large() -> Iterator[None]:
     """The networks are small, and stand for large ones."""
-    monkeypatch.setattr(f"{PASS}._TINY", 0)
+    with tuning.changed(tiny_convolution_products=0):
+        yield
 
 
 def conv(x: Any, name: str, filters: int = 4, **given: Any) -> Any:
@@ -433,19 +434,19 @@ def test_what_is_no_constant(symbol: Any) -> None:
 
 @fused
 @pytest.mark.parametrize(
-    "target",
-    [Target(device=torch.device("meta")), Target(groups=(("a", torch.device("meta")),))],
+    "given",
+    [{"device": torch.device("meta")}, {"groups": (("a", torch.device("meta")),)}],
     ids=["device", "groups"],
 )
-def test_convolutions_of_other_targets_stay(target: Target) -> None:
+def test_convolutions_of_other_targets_stay(given: dict[str, Any]) -> None:
     graph = conv(X, "a").graph
     facts = Facts.of(infer_shapes(graph, {"x": IMAGE}), infer_types(graph, {"x": "float32"}))
-    assert fuse_convolutions(graph, facts, target)[0] is graph
+    assert fuse_convolutions(graph, facts, Target(**given))[0] is graph
 
 
 def test_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = bound(NETWORKS["residual"]).forward()[0].asnumpy()
-    monkeypatch.setattr(f"{PASS}.can_fuse", lambda dtype: False)
+    monkeypatch.setattr("rebind.graph.passes.fuse_convolutions.can_fuse", lambda dtype: False)
     # Another symbol: plans are kept as long as a graph.
     exe = bound(NETWORKS["residual"]._replace(symbol=residual(shortcut=False)))
     found = exe.forward()[0].asnumpy()
@@ -487,12 +488,12 @@ TINY = {
 
 @fused
 @pytest.mark.parametrize("name", TINY)
-def test_tiny_convolutions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiny_convolutions(name: str) -> None:
     given, shape, is_tiny = TINY[name]
-    monkeypatch.setattr(f"{PASS}._TINY", 2 * 9 * 8 * 4 * 4 * 3 * 3)
     exe = bound(Network(mx.sym.tanh(conv(X, "a", **given) + 1), "", shape=shape))
     expected = plain(exe)[0]
-    found = exe.forward()[0].asnumpy()
-    names = [node.name for node in exe.runner.plans.get(False, recorded=False).code.graph.nodes]
+    with tuning.changed(tiny_convolution_products=2 * 9 * 8 * 4 * 4 * 3 * 3):
+        found = exe.forward()[0].asnumpy()
+        names = [node.name for node in exe.runner.plans.get(False, recorded=False).code.graph.nodes]
     assert ("_tiny_convolution" in names, "_fused_convolution" in names) == (is_tiny, not is_tiny)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

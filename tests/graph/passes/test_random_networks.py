@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+
+from rebind import tuning
 
 from .random_networks import RandomNetwork
 
@@ -14,10 +18,10 @@ SOME = 10
 
 
 @pytest.fixture(params=["small", "large"])
-def convolutions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def convolutions(request: pytest.FixtureRequest) -> Iterator[None]:
     """Small convolutions are computed in their own way in inference; or as large ones are."""
-    if request.param == "large":
-        monkeypatch.setattr("rebind.graph.passes.fuse_convolutions._TINY", 0)
+    with tuning.changed(**{"tiny_convolution_products": 0} if request.param == "large" else {}):
+        yield
 
 
 def largest(values: dict[str, np.ndarray]) -> dict[str, float]:

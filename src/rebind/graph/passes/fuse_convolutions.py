@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from ...ops.nn.convolution import fitted_padding
@@ -15,16 +17,13 @@ from ...ops.nn.inference_layers import (
 )
 from ...ops.nn.misread_windows import misread_axes
 from ...shapes import is_known
+from ...tuning import Tuning
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph
 from .calls import FusedActivation, Users, activation_after, fuse_layers, is_prepared, sum_after, windows
 from .channels_last import CONVOLUTIONS, LAYOUTS, TRANSPOSED
 
 __all__ = ["fuse_convolutions"]
-
-#: Up to so many multiply-adds a product of matrices takes 0.5 to 0.7 of what a call of oneDNN's does, most of which is
-#: PyTorch's description of the convolution, made again each time; see docs/performance.md.
-_TINY = 150_000
 
 #: Of how many axes the kernels may be.
 _AXES = (2, 3)
@@ -49,7 +48,7 @@ def fuse_convolutions(graph: Graph, facts: Facts, target: Target) -> tuple[Graph
     """
     if target.training or target.spans_devices or target.device.type != "cpu":
         return graph, facts
-    return fuse_layers(graph, facts, _fused)
+    return fuse_layers(graph, facts, partial(_fused, target.tuning))
 
 
 def _fits(node: Application, facts: Facts) -> bool:
@@ -79,7 +78,7 @@ def _is_misread(node: Application, facts: Facts) -> bool:
     )
 
 
-def _is_tiny(node: Application, facts: Facts) -> bool:
+def _is_tiny(node: Application, facts: Facts, most: int) -> bool:
     p, data = node.params, facts.shapes[node.inputs[0]]
     if data is None or len(p.kernel) != 2 or node.operator.name == TRANSPOSED:
         return False
@@ -88,7 +87,7 @@ def _is_tiny(node: Application, facts: Facts) -> bool:
     shapes = {"data": data, "weight": (p.num_filter, data[1], *p.kernel)}
     products = node.operator.inference.products_rule
     return (
-        products is not None and products(shapes, p) <= _TINY and facts.types[node.inputs[0]] is torch.float32
+        products is not None and products(shapes, p) <= most and facts.types[node.inputs[0]] is torch.float32
     )
 
 
@@ -99,12 +98,12 @@ def _tiny(node: Application) -> Application:
 
 
 def _fused(
-    node: Application, facts: Facts, users: Users, added: set[Entry]
+    tuning: Tuning, node: Application, facts: Facts, users: Users, added: set[Entry]
 ) -> tuple[Entry, Application] | None:
     """Return the last entry that one call can compute from a convolution on, and the node that does; note its sum."""
     if not _fits(node, facts):
         return None
-    if _is_tiny(node, facts):
+    if _is_tiny(node, facts, tuning.tiny_convolution_products):
         return Entry(node), _tiny(node)
     end, addend = sum_after(node, facts, users, added) if _can_add(node, facts) else (Entry(node), None)
     if addend is not None:

@@ -12,8 +12,6 @@ from .calls import FusedActivation, Users, activation_after, fuse_layers, is_pre
 __all__ = ["DENSE", "fuse_dense"]
 
 DENSE = "FullyConnected"
-#: Of fewer units hardly any layer has weights that are packed.
-_LEAST_UNITS = 64
 
 
 def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts]:
@@ -32,10 +30,16 @@ def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
     """
     if not target.only_infers or target.spans_devices or target.device.type != "cpu":
         return graph, facts
-    layers = {node for node in graph.nodes if isinstance(node, Application) and _fits(node, facts)}
+    tuning = target.tuning
+    layers = {
+        node
+        for node in graph.nodes
+        if isinstance(node, Application) and _fits(node, facts, tuning.packed_dense_units)
+    }
+    sizes = {"least": tuning.packed_weight_elements, "below": tuning.unpacked_weight_elements}
     uses = Counter(node.inputs[1] for node in layers)
     packed = {  # layers may share a weight
-        weight: Entry(Application(PACK_WEIGHT, f"{weight.name} packed", (weight,), PACK_WEIGHT.parse({})))
+        weight: Entry(Application(PACK_WEIGHT, f"{weight.name} packed", (weight,), PACK_WEIGHT.parse(sizes)))
         for weight, count in uses.items()
         if count == graph.uses[weight]
     }
@@ -48,19 +52,21 @@ def fuse_dense(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
             return None
         end, activation = activation_after(Entry(node), users)
         data, weight, *bias = node.inputs
-        return end, _call(node, (data, packed[weight], *bias), activation)
+        return end, _call(node, (data, packed[weight], *bias), activation, sizes)
 
     return fuse_layers(graph, facts, fuse)
 
 
-def _call(node: Application, inputs: tuple[Entry, ...], activation: FusedActivation) -> Application:
+def _call(
+    node: Application, inputs: tuple[Entry, ...], activation: FusedActivation, sizes: dict[str, int]
+) -> Application:
     p = node.params
-    given = {"flatten": p.flatten, "no_bias": p.no_bias, **activation.parameters}
+    given = {"flatten": p.flatten, "no_bias": p.no_bias, **activation.parameters, **sizes}
     return Application(FUSED_DENSE, node.name, inputs, FUSED_DENSE.parse(given), {}, node.attributes)
 
 
-def _fits(node: Application, facts: Facts) -> bool:
-    if node.operator.name != DENSE or node.params.num_hidden < _LEAST_UNITS:
+def _fits(node: Application, facts: Facts, least_units: int) -> bool:
+    if node.operator.name != DENSE or node.params.num_hidden < least_units:
         return False
     dtype = facts.types.get(Entry(node))
     return (

@@ -18,11 +18,6 @@ from .linear import as_rows, fully_connected
 
 __all__ = ["FUSED_DENSE", "PACK_WEIGHT", "can_pack"]
 
-#: Weights of so many numbers are packed. For smaller ones oneDNN's call, which takes 15 µs longer than MKL's, costs
-#: more than it saves. What no longer fits in the processor's cache takes, packed, 1.3 times as long as unpacked for a
-#: single row (for 4 to 16 rows 0.7), and twice its memory until it is known to come back as it was.
-_LEAST, _TOO_MANY = 1 << 18, 1 << 23
-
 
 def can_pack(dtype: torch.dtype | None) -> bool:
     """Whether this PyTorch has oneDNN's dense layers with packed weights for a type, and they are not switched off.
@@ -33,14 +28,9 @@ def can_pack(dtype: torch.dtype | None) -> bool:
     return onednn.has(*onednn.DENSE) and onednn.computes(dtype)
 
 
-def _is_packed(weight: Tensor) -> bool:
-    # By its size alone: a compiler does not see the layout.
-    return _LEAST <= weight.numel() < _TOO_MANY
-
-
-def _pack_weight(weight: Tensor) -> Tensor:
-    """The weight of a dense layer in the layout in which oneDNN is quickest; a small or very large one as it is."""
-    if not _is_packed(weight):
+def _pack_weight(weight: Tensor, *, least: int, below: int) -> Tensor:
+    """The weight of a dense layer in the layout in which oneDNN is quickest, if it has so many elements."""
+    if not least <= weight.numel() < below:
         return weight
     found: Tensor = onednn.pack_linear(weight.contiguous())
     return found
@@ -68,12 +58,14 @@ def _fused_dense(
     no_bias: bool,
     activation: str,
     numbers: tuple[float, ...],
+    least: int,
+    below: int,
 ) -> Tensor:
-    """Dense layer, then an activation; in one call of oneDNN where the weight is packed.
+    """Dense layer, then an activation; in one call of oneDNN where the weight is packed: where its size is in bounds.
 
     `activation` and its `numbers` are by PyTorch's names: ``'leaky_relu'``, ``(0.1,)``; or it is ``'none'``.
     """
-    if _is_packed(weight):
+    if least <= weight.numel() < below:  # a compiler does not see the layout
         rows = as_rows(data) if flatten else data
         return onednn_linear(rows, weight, bias, activation, numbers)
     out = fully_connected(data, weight, bias, num_hidden=weight.shape[0], flatten=flatten)
