@@ -1,22 +1,21 @@
-"""The table of docs/performance.md that `python -m benchmarks.operators --sizes small` has measured."""
+"""What `python -m benchmarks.operators --sizes small` has measured: a summary of it, and the rows of its data file."""
 
 from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .report import text_of_machine
+from .report import text_of_run
 
-__all__ = ["CALLS_MARK", "MOST", "calls_section", "medians"]
+__all__ = ["MOST", "calls_data", "calls_summary", "medians"]
 
-CALLS_MARK = "<!-- made by python -m benchmarks.page: imperative calls -->"
 #: µs that a call should take at most over PyTorch's own.
 MOST = 3.0
-#: The family whose calls are listed one by one.
-_LISTED = "python"
+#: How many of the calls beyond that are named.
+_NAMED = 5
 
 
 def medians(samples: Mapping[str, Sequence[float]]) -> tuple[float, float, float]:
@@ -30,31 +29,38 @@ def medians(samples: Mapping[str, Sequence[float]]) -> tuple[float, float, float
     return statistics.median(ours), statistics.median(theirs), extra
 
 
-def calls_section(files: Sequence[Path]) -> str:
-    """Return what the files' samples say; where several have a call, the last one's counts."""
-    found: dict[str, Mapping[str, Any]] = {}
+def _read(files: Sequence[Path]) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
+    """Return the rows by the call, the last file's where several have one, and a sentence for each file."""
+    rows: dict[str, Mapping[str, Any]] = {}
     said = []
     for file in files:
         content = json.loads(file.read_text())
-        found.update(content["rows"])
-        machine = content["machine"]
+        rows.update(content["rows"])
         said.append(
-            f"Measured: {content['started'][:10]}, {text_of_machine(machine)}; Python {machine['python']}, torch "
-            f"{content['torch']}; threads: {content['threads']}."
+            f"Measured: {text_of_run(content)}; Python {content['machine']['python']}, torch {content['torch']}; "
+            f"threads: {content['threads']}."
         )
-    extras = {name: medians(row["small"])[2] for name, row in found.items()}
-    beyond = {name: extra for name, extra in extras.items() if round(extra, 1) > MOST}
-    listed = ", ".join(f"`{name}` {beyond[name]:.1f}" for name in sorted(beyond, key=beyond.__getitem__))
-    lines = [
-        "| call | PyTorch's own | rebind | more |",
-        "| --- | --- | --- | --- |",
-        *(
-            "| `{}` | {:.1f} | {:.1f} | {:.1f} |".format(name, *(medians(row["small"])[i] for i in (1, 0, 2)))
-            for name, row in found.items()
-            if row["family"] == _LISTED
-        ),
-        "",
-        f"Of {len(extras)} calls {len(extras) - len(beyond)} take at most {MOST:g} µs more than PyTorch's own; the "
-        f"median is {statistics.median(extras.values()):.1f}. The others, µs: {listed or 'none'}.",
+    return rows, said
+
+
+def calls_data(files: Sequence[Path]) -> Iterator[Sequence[object]]:
+    """Yield the lines of the data file: µs of each call in rebind and in PyTorch."""
+    yield "family", "call", "torch_us", "rebind_us", "more_us"
+    for name, row in _read(files)[0].items():
+        ours, theirs, extra = medians(row["small"])
+        yield row["family"], name, f"{theirs:.2f}", f"{ours:.2f}", f"{extra:.2f}"
+
+
+def calls_summary(files: Sequence[Path]) -> str:
+    """Return what the page says of the calls."""
+    rows, said = _read(files)
+    extras = {name: medians(row["small"])[2] for name, row in rows.items()}
+    beyond = [
+        name for name in sorted(extras, key=lambda name: -extras[name]) if round(extras[name], 1) > MOST
     ]
-    return "\n".join(["", *lines, "", *said, ""])
+    named = ", ".join(f"`{name}` {extras[name]:.1f}" for name in beyond[:_NAMED])
+    text = (
+        f"Of {len(extras)} calls {len(extras) - len(beyond)} take at most {MOST:g} µs more than PyTorch's own; the "
+        f"median is {statistics.median(extras.values()):.1f}. The most, µs: {named or 'none'}."
+    )
+    return "\n".join(["", text, "", *said, ""])

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .peers import PEERS
-from .report import digits, text_of_versions
+from .report import digits, text_of_commit, text_of_versions
 
-__all__ = ["GPU_MARK", "gpu_lines", "gpu_section"]
-
-#: Where the table stands on the page.
-GPU_MARK = "<!-- made by python -m benchmarks.page: on a GPU -->"
+__all__ = ["gpu_lines", "gpu_section"]
 
 
 def gpu_section(files: Sequence[Path]) -> str:
@@ -44,6 +41,6 @@ def gpu_lines(row: Mapping[str, Any]) -> list[str]:
 def _said(content: Mapping[str, Any]) -> str:
     listed = text_of_versions(content["versions"])
     return (
-        f"Measured: {content['started'][:10]}, {content['machine']['gpu']}; {listed}; "
+        f"Measured: {content['started'][:10]}, {content['machine']['gpu']}{text_of_commit(content)}; {listed}; "
         f"{content['effort']['rounds']} rounds."
     )

@@ -24,7 +24,7 @@ import torch
 
 from .int8_table import int8_lines
 from .networks import initial_value, resnet50
-from .report import describe_machine
+from .report import commit, describe_machine
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -122,6 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = [_row(mx, folder, work, theirs["samples"][work.name]) for work in works]
     content = {
         "started": started,
+        "commit": commit(),
         "machine": describe_machine(),
         "versions": {"rebind": mx.__version__, "torch": torch.__version__, "mxnet": theirs["version"]},
         "rows": rows,

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .report import digits
+from .report import digits, text_of_run
 
-__all__ = ["INT8_MARK", "int8_lines", "int8_section"]
+__all__ = ["int8_lines", "int8_section"]
 
-#: Where the table stands on the page.
-INT8_MARK = "<!-- made by python -m benchmarks.page: int8 -->"
 _COLUMNS = {
     "rebind, float32": ("rebind", "float32"),
     "rebind, int8": ("rebind", "int8"),
@@ -30,16 +28,14 @@ def int8_section(files: Sequence[Path]) -> str:
 def int8_lines(content: Mapping[str, Any]) -> list[str]:
     """Return the table of a run: what a batch takes in both types, and how many digits are read right."""
     titles = [*_COLUMNS, "int8 / float32", "read right, float32", "int8"]
-    machine, versions = content["machine"], content["versions"]
-    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
-    where = f"{content['started'][:10]}, {machine['processor']}, {machine['cores']} cores"
+    listed = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
     return [
         "",
         f"| ms a batch | {' | '.join(titles)} |",
         f"|{' --- |' * (len(titles) + 1)}",
         *map(_line, content["rows"]),
         "",
-        f"Measured: {where}; {listed}.",
+        f"Measured: {text_of_run(content)}; {listed}.",
     ]
 
 

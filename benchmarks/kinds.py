@@ -39,7 +39,7 @@ from .kinds_networks import KINDS, Kind
 from .kinds_table import EAGER, ENGINES, MODES, PEERS, failures, ratio_to_best
 from .kinds_worker import BATCH
 from .networks import LEARNING_RATE, MOMENTUM
-from .report import describe_machine, digits
+from .report import commit, describe_machine, digits
 from .runner import SETTLE_SECONDS
 
 __all__ = ["CLOSE", "Twins", "main"]
@@ -349,7 +349,7 @@ def _compare(given: argparse.Namespace, threads: int, mxnet: WorkerProcess | Non
     )
     if given.json is not None:
         content = {
-            "started": started, "machine": machine, "torch": torch.__version__, "threads": threads,
+            "started": started, "commit": commit(), "machine": machine, "torch": torch.__version__, "threads": threads,
             "rounds": given.rounds, "kinds": kinds,
         }  # fmt: skip
         given.json.write_text(json.dumps(content))

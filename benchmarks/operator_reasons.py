@@ -1,14 +1,8 @@
-"""Why large calls of some operators take more than 1.5 times as long as MXNet's, and which ones are always shown."""
+"""Why large calls of some operators take more than 1.5 times as long as MXNet's."""
 
 from __future__ import annotations
 
-__all__ = ["NAMED", "REASONS"]
-
-#: Shown whatever their ratio is: they were several times slower than MXNet's once.
-NAMED = (
-    "_contrib_ROIAlign", "_contrib_PSROIPooling", "ROIPooling", "_contrib_MultiProposal", "_contrib_box_nms",
-    "Correlation", "CTCLoss", "Embedding", "pick", "softmax_cross_entropy",
-)  # fmt: skip
+__all__ = ["REASONS"]
 
 _SMALL = "some calls on small arrays, some µs each"
 _ONE_KERNEL = "one kernel of MXNet's is several passes over memory here"

@@ -29,7 +29,7 @@ import rebind as mx
 
 from .calls_table import medians
 from .command import Names, set_threads, wide
-from .report import describe_machine
+from .report import commit, describe_machine
 from .runner import SETTLE_SECONDS, Effort
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -480,7 +480,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             }
             for row in rows
         }
-        about = {"started": started, "torch": torch.__version__, "machine": machine, "threads": threads}
+        about = {
+            "started": started,
+            "commit": commit(),
+            "torch": torch.__version__,
+            "machine": machine,
+            "threads": threads,
+        }
         given.json.write_text(json.dumps({**about, "rows": content}) + "\n")
     return 0
 

@@ -3,7 +3,8 @@
 Each engine is a process of its own; both make the same arrays from the same samples. In every round each runs its
 calls once, one engine after the other, the next round in the opposite order; a ratio is that of the least times, since
 what else the machine does only adds to them. On a busy machine the processor's time says more than the clock: with
-`--clock processor` table and file go by it. `operators_page` makes the table of docs/performance.md from such files.
+`--clock processor` table and file go by it. `benchmarks.page` makes a data file of such files, and
+the summary of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .command import Names, wide
 from .engines import EngineError, Options, WorkerProcess, find_mxnet
 from .operator_samples import SIZES, samples
 from .operator_worker import as_json
-from .report import describe_machine
+from .report import commit, describe_machine
 
 ENGINES = ("rebind", "mxnet")
 MODES = ("forward", "backward")
@@ -119,7 +120,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def write(timed: Sequence[Timed]) -> None:
         if given.json:
-            about = {"started": started, "machine": machine, "threads": given.threads, "clock": given.clock}
+            about = {
+                "started": started,
+                "commit": commit(),
+                "machine": machine,
+                "threads": given.threads,
+                "clock": given.clock,
+            }
             given.json.write_text(as_text(about, timed))
 
     pair = _Pair(Options(given.threads, mxnet))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -40,6 +41,37 @@ def text_of_machine(machine: Mapping[str, Any]) -> str:
     """
     load = machine["load_average"]
     return f"{machine['processor']}, {machine['cores']} cores{f', load {load[0]:.1f} at the start' if load else ''}"
+
+
+def commit() -> str | None:
+    """The commit of this checkout, abbreviated; None where there is no git."""
+    try:
+        said = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, capture_output=True
+        )
+    except OSError:
+        return None
+    return said.stdout.decode().strip() or None
+
+
+def text_of_run(content: Mapping[str, Any], load: bool = True) -> str:
+    """Return when and where a file's samples were taken, and of which commit.
+
+    >>> machine = {"processor": "AMD EPYC", "cores": 2, "load_average": [0.51, 0.4, 0.3]}
+    >>> text_of_run({"started": "2026-11-27T01:41:11+00:00", "commit": "bbfd120", "machine": machine})
+    '2026-11-27, AMD EPYC, 2 cores, load 0.5 at the start; rebind at bbfd120'
+    """
+    machine = content["machine"] if load else {**content["machine"], "load_average": None}
+    return f"{content['started'][:10]}, {text_of_machine(machine)}{text_of_commit(content)}"
+
+
+def text_of_commit(content: Mapping[str, Any]) -> str:
+    """Return at which commit a file's samples were taken, if that is known.
+
+    >>> text_of_commit({"commit": "bbfd120"}), text_of_commit({"commit": None})
+    ('; rebind at bbfd120', '')
+    """
+    return f"; rebind at {content['commit']}" if content.get("commit") else ""
 
 
 def text_of_versions(versions: Mapping[str, Mapping[str, str]]) -> str:
@@ -195,6 +227,7 @@ def write_json(file: Path, *reports: Report) -> None:
     content = {
         "schema": SCHEMA,
         "started": first.started.isoformat(timespec="seconds"),
+        "commit": commit(),
         "machine": {**first.machine, "load_average_at_end": describe_machine()["load_average"]},
         "versions": first.versions,
         "threads": first.threads,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# Before PyTorch is loaded: tests run beside each other, see docs/performance.md.
+# Before PyTorch is loaded: tests run beside each other, see docs/faster.md.
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 from rebind import config as options

@@ -15,7 +15,7 @@ from benchmarks import engines, fit, instructions, kinds, runner
 from benchmarks.__main__ import main
 from benchmarks.kinds import CLOSE, Twins
 from benchmarks.kinds_networks import KINDS
-from benchmarks.kinds_table import MODES, kinds_section
+from benchmarks.kinds_table import MODES, kinds_summary
 from benchmarks.operator_samples import LARGE, samples
 from benchmarks.operator_worker import as_json, sample_of
 from benchmarks.peers import PEERS, Peer
@@ -98,7 +98,7 @@ def test_a_peer_that_fails_is_left_out(
     assert set(found["training"]) == {"rebind", "torch"}
     assert found["failures"]["inference"] == {"torch-compile": "IndexError: no such index"}
     assert "The column 'compile' lacks words in training: it raised" in capsys.readouterr().out
-    assert "lacks words in inference" in kinds_section([file])
+    assert "lacks words in inference" in kinds_summary([file])
 
 
 @pytest.mark.parametrize(("peer", "unknown"), [("torch", "rebind"), ("rebind", "benchmarks.peers_torch")])

@@ -76,7 +76,7 @@ def tune(*, memory: bool = True, short_waits: bool = True) -> Tuning:
 
     A setting of the user's own in the environment stands. To call it again changes nothing. ``rebind run`` and ``rebind
     launch`` have it called in the programs that they start, before PyTorch is loaded, as ``REBIND_TUNE=1`` in the
-    environment does. Figures are in ``docs/performance.md``.
+    environment does. Figures are in ``docs/faster.md``.
 
     Parameters
     ----------

@@ -214,12 +214,12 @@ class Symbol(OperatorMethods):
             Accepted; torch's allocator shares memory by itself.
         backend
             How it is run: ``'default'``; ``'inductor'``, compiled by PyTorch's compiler, which takes some time at the
-            first run; ``'openvino'``, in inference by OpenVINO (docs/performance.md); or a name that
+            first run; ``'openvino'``, in inference by OpenVINO (docs/faster.md); or a name that
             `rebind.graph.passes.register_backend` was given. None: the symbol's own (`optimize_for`), or that of the
             environment (``REBIND_BACKEND``).
         recompute
             Whether training keeps fewer results for `backward`: those that take little time, such as of batch norms and
-            activations, are computed again there, with the same numbers (docs/performance.md). Operators with the
+            activations, are computed again there, with the same numbers (docs/faster.md). Operators with the
             attribute ``force_mirroring='True'`` always are. None: as the environment says
             (``MXNET_BACKWARD_DO_MIRROR=1``).
 
