@@ -30,13 +30,13 @@ class Tuning:
 
     #: Up to so many bytes of results of all operators a network goes forward and backward without autograd. Then what
     #: derivatives are given may be held until backward ends: a small MLP takes 0.84 of the time, steps of 2 to 8 ms
-    #: 0.92 to 0.98 (docs/performance.md, "Small networks"). Beyond, autograd's own time does not count.
+    #: 0.92 to 0.98 (docs/faster.md, "Small networks"). Beyond, autograd's own time does not count.
     explicit_result_bytes: int = 8 * 2**20
     #: From so many bytes of gradients on they are added to zeros where they were bound, not replaced by new arrays
-    #: between the large ones of a step: training ResNet-50 takes 1.35 GB instead of 1.65 (docs/performance.md).
+    #: between the large ones of a step: training ResNet-50 takes 1.35 GB instead of 1.65 (docs/faster.md).
     large_gradient_bytes: int = 8 * 2**20
     #: Products with at most so many multiply-adds for each element of the result are computed again in backward under
-    #: ``recompute``: they take about as long as a few passes over it (docs/performance.md, "Training in less memory").
+    #: ``recompute``: they take about as long as a few passes over it (docs/faster.md, "Training in less memory").
     recomputed_products: int = 256
     #: A tensor that an operator saves beside its inputs and outputs, such as the statistics of a batch norm, is not
     #: computed again if it is smaller than the largest input by this factor: that would cost more than it is worth.
@@ -56,7 +56,7 @@ class Tuning:
     # Passes: inference on the CPU.
 
     #: Convolutions of images of up to so many multiply-adds are products of matrices: 0.5 to 0.7 of the time of a call
-    #: of oneDNN's, most of which is PyTorch's description of the convolution (docs/performance.md, "Inference").
+    #: of oneDNN's, most of which is PyTorch's description of the convolution (docs/faster.md, "Inference").
     tiny_convolution_products: int = 150_000
     #: Dense layers of fewer units are left as they are: hardly any of them has a weight that is packed.
     packed_dense_units: int = 64
@@ -71,7 +71,7 @@ class Tuning:
     # Executors: compilers, CUDA graphs, and what stays bound.
 
     #: Up to so many nodes a traced graph's kernels are called from C++: LeNet and the MLP take 3 to 5 % less time.
-    #: Larger graphs compile much longer so (docs/performance.md, "Compiled mode").
+    #: Larger graphs compile much longer so (docs/faster.md, "Compiled mode").
     cpp_wrapper_nodes: int = 1000
     #: For how many combinations of shapes inference is compiled where its passes use them. Other code is compiled as
     #: often: for the first one, and for all others.
