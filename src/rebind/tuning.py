@@ -85,6 +85,53 @@ class Tuning:
     #: then; each holds memory.
     bound_shape_combinations: int = 16
 
+    # Operators: layers on the CPU.
+
+    #: From so many elements of a weight on oneDNN is asked for products in float32, which is quicker than MKL there. Of
+    #: smaller layers the calls are what takes time.
+    onednn_weight_elements: int = 1 << 19
+    #: From so many rows on it is asked for their gradients, too.
+    onednn_gradient_rows: int = 2
+    #: It copies a head gradient, transposed, for the gradient of a weight. From so many elements of it on, with at most
+    #: so many inputs of the layer, that takes longer than it saves: for 1024 rows, 200 x 10,000, 2.3 times as long as
+    #: MKL. An LSTM over 10,000 words takes 100 ms instead of 113.
+    transposed_copy_elements: int = 1 << 20
+    transposed_copy_inputs: int = 512
+    #: Images of fewer elements are pooled by PyTorch's own walk, which costs less than several calls on slices.
+    pooling_slice_elements: int = 1 << 12
+    #: The same for maxima of images with their channels last, and up to how many channels: there PyTorch's, which notes
+    #: where each maximum was, takes 1.1 to 3 times as long in inference.
+    channels_last_slice_elements: int = 1 << 17
+    channels_last_slice_channels: int = 64
+    #: From so many columns on filters that span the data's width are taken as filters of more channels.
+    wide_filter_columns: int = 8
+    #: With fewer channels in a group a group norm takes images in the order of their axes: where the channels lie
+    #: together it is slow backward, 2 to 17 times as slow with one.
+    group_norm_channels: int = 8
+    #: From so many elements of a result on compiled code calls PyTorch's convolutions and maxima as they are: then that
+    #: saves more than it costs.
+    opaque_call_elements: int = 1 << 16
+
+    # Operators: others.
+
+    #: Up to so many elements sorting them all takes less than the calls that avoid it.
+    sorted_elements: int = 2048
+    #: From so many elements along the axis on the few best ones are looked for in the best blocks.
+    blocked_top_elements: int = 1 << 14
+    #: About how many pairs of boxes are compared in one piece: it bounds an intermediate result to 2 MB in float32.
+    suppression_pairs: int = 1 << 19
+    #: About how many elements a table of candidates has in the calibration of int8: 8 MB in float64.
+    calibration_elements: int = 1 << 20
+
+    # Arrays.
+
+    #: How many forms of calls (types and parameters) an imperative function remembers: a program may compute parameters
+    #: without end.
+    remembered_call_forms: int = 1024
+    #: Up to so many bytes a copy to a GPU goes through pinned memory. Larger ones, such as of parameters, are few, and
+    #: pinned memory stays with the process.
+    pinned_copy_bytes: int = 1 << 28
+
 
 _current = Tuning()
 

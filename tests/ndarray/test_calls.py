@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import rebind as mx
+from rebind import tuning
 from rebind.ndarray import calls
 from rebind.ndarray.calls import make_caller
 from rebind.ops import OPERATORS, find
@@ -276,21 +277,21 @@ def test_a_call_takes_the_device_that_is_the_default_then() -> None:
         assert function(shape=(2,), ctx=device).context == device
 
 
-def test_forms_are_bounded(monkeypatch: pytest.MonkeyPatch, reads: list[Any]) -> None:
-    monkeypatch.setattr(calls, "_MOST_FORMS", 2)
+def test_forms_are_bounded(reads: list[Any]) -> None:
     function = make_caller(find("clip"), "clip")
     x = mx.nd.array([9])
-    for most in (1, 2, 3, 1, 1):
-        assert function(x, a_min=0, a_max=most).item() == most
+    with tuning.changed(remembered_call_forms=2):
+        for most in (1, 2, 3, 1, 1):
+            assert function(x, a_min=0, a_max=most).item() == most
     assert len(reads) == 4
 
 
-def test_forms_of_arrays_by_name_are_bounded(monkeypatch: pytest.MonkeyPatch, reads: list[Any]) -> None:
-    monkeypatch.setattr(calls, "_MOST_FORMS", 2)
+def test_forms_of_arrays_by_name_are_bounded(reads: list[Any]) -> None:
     function = make_caller(find("clip"), "clip")
     x = mx.nd.array([9])
-    for most in (1, 2, 3, 1, 1):
-        assert function(data=x, a_min=0, a_max=most).item() == most
+    with tuning.changed(remembered_call_forms=2):
+        for most in (1, 2, 3, 1, 1):
+            assert function(data=x, a_min=0, a_max=most).item() == most
     assert len(reads) == 4
 
 

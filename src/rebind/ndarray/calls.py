@@ -16,6 +16,7 @@ from ..memo import LOOSE, exact_key
 from ..ops import Operator, find
 from ..ops.frontend import bind_arguments, warn_ignored
 from ..params import Params
+from ..tuning import current
 from .base import ArrayBase, wrap
 from .invoke import invoke
 from .storage import DenseStorage
@@ -25,8 +26,6 @@ __all__ = ["call", "invoke_by_name", "make_caller"]
 #: Runs a call: takes its arrays, in the order of the call.
 Prepared: TypeAlias = Callable[[Sequence[ArrayBase]], Any]
 
-# Bounded, as a program may compute parameters without end.
-_MOST_FORMS = 1024
 _MISSING = type(None)
 
 
@@ -72,7 +71,7 @@ def make_caller(op: Operator, called_as: str) -> Callable[..., Any]:
                 run = prepare(op, args, kwargs, called_as)
                 if run is None:
                     return call(op, args, kwargs, called_as)
-                if len(prepared) >= _MOST_FORMS:
+                if len(prepared) >= current().remembered_call_forms:
                     prepared.clear()
                 prepared[key] = run
             return run(arrays)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["send", "sent"]
+from ..tuning import current
 
-# Larger copies, such as of parameters, are few, and pinned memory stays with the process.
-_MOST_PINNED = 1 << 28  # bytes
+__all__ = ["send", "sent"]
 
 
 def send(source: Tensor, target: Tensor) -> None:
@@ -46,7 +45,7 @@ def sent(
 
 def _need_not_wait(source: Tensor, dtype: torch.dtype) -> bool:
     size = source.numel() * min(source.dtype.itemsize, dtype.itemsize)
-    return source.is_cpu and not source.requires_grad and size <= _MOST_PINNED
+    return source.is_cpu and not source.requires_grad and size <= current().pinned_copy_bytes
 
 
 def _arriving(source: Tensor, device: torch.device, dtype: torch.dtype) -> Tensor:

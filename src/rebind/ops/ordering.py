@@ -11,6 +11,7 @@ from torch import Tensor
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import normalize_axis
+from ..tuning import current
 from ._reading import can_read
 from ._types import OrderType
 from .declaration import TypeSlots, operator
@@ -77,9 +78,14 @@ def first_positions(values: Tensor, along: int, count: int, *, largest: bool) ->
     >>> first_positions(torch.tensor([1.0, 3.0, 2.0, 3.0]), 0, 2, largest=True)
     tensor([1, 3])
     """
-    size = values.shape[along]
-    if count < size and values.numel() > _FEW:
-        if count <= 16 and size >= _LONG and along == values.ndim - 1 and can_read(values):
+    size, tuning = values.shape[along], current()
+    if count < size and values.numel() > tuning.sorted_elements:
+        if (
+            count <= 16
+            and size >= tuning.blocked_top_elements
+            and along == values.ndim - 1
+            and can_read(values)
+        ):
             positions = _first_in_blocks(values, count, largest=largest)
             if positions is not None:
                 return positions
@@ -98,12 +104,6 @@ def first_positions(values: Tensor, along: int, count: int, *, largest: bool) ->
         if keys is not None:
             return torch.topk(keys, count, along, largest)[1]
     return torch.sort(values, dim=along, descending=largest, stable=True)[1].narrow(along, 0, count)
-
-
-#: Up to so many elements sorting them all takes less than the calls that avoid it.
-_FEW = 2048
-#: From how many elements on the few best ones are looked for in the best blocks.
-_LONG = 2**14
 
 
 def _first_in_blocks(values: Tensor, count: int, *, largest: bool) -> Tensor | None:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import rebind as mx
+from rebind import tuning
 from rebind.errors import DTypeError, MXNetError
 from rebind.ops import OPERATORS, all_operators
 from rebind.ops.contrib import _geometry, boxes, multibox, proposal, suppression
@@ -76,16 +77,16 @@ def greedy(overlap: Tensor, allowed: list[bool], threshold: float, inclusive: bo
 @pytest.mark.parametrize("grid", [0, 6])
 @pytest.mark.parametrize("threshold", [0.1, 0.25, 0.6])
 @pytest.mark.parametrize("classes", [False, True])
-def test_suppression_is_the_greedy_one(monkeypatch, pairs, grid, threshold, classes):
+def test_suppression_is_the_greedy_one(pairs, grid, threshold, classes):
     """Whatever the size of the blocks, ties, boxes that take no part, images without any."""
-    monkeypatch.setattr(_geometry, "_PAIRS_AT_ONCE", pairs)
     found = draw_boxes(4, 120, seed=1, grid=grid) * torch.tensor([3.0, 1.0, 1.0, 1.0]).view(4, 1, 1)
     generator = torch.Generator().manual_seed(2)
     allowed = torch.rand(4, 120, generator=generator) < torch.tensor([[1.0], [0.7], [0.0], [0.1]])
     kinds = torch.randint(0, 3, (4, 120), generator=generator).float()
     for inclusive in (False, True):
         keywords = {"inclusive": inclusive, "classes": kinds if classes else None}
-        stays = _geometry.keep_best(found, allowed, threshold, **keywords)
+        with tuning.changed(suppression_pairs=pairs):
+            stays = _geometry.keep_best(found, allowed, threshold, **keywords)
         for image in range(4):
             overlap = _geometry.overlaps(found[image], found[image])
             if classes:
@@ -94,12 +95,12 @@ def test_suppression_is_the_greedy_one(monkeypatch, pairs, grid, threshold, clas
             assert stays[image].tolist() == expected
 
 
-def test_suppression_stops_when_enough_stay(monkeypatch):
-    monkeypatch.setattr(_geometry, "_PAIRS_AT_ONCE", 1)
+def test_suppression_stops_when_enough_stay():
     found, allowed = draw_boxes(2, 300), torch.ones(2, 300, dtype=torch.bool)
     allowed[1, 40:] = False
-    whole = _geometry.keep_best(found, allowed, 0.3)
-    part = _geometry.keep_best(found, allowed, 0.3, enough=5)
+    with tuning.changed(suppression_pairs=1):
+        whole = _geometry.keep_best(found, allowed, 0.3)
+        part = _geometry.keep_best(found, allowed, 0.3, enough=5)
     for image in range(2):
         first = whole[image].nonzero()[:5]
         assert torch.equal(part[image].nonzero()[:5], first)

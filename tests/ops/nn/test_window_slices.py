@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from rebind import tuning
 from rebind.ops.nn import window_slices
 from rebind.ops.nn.memory_order import channels_last
 from rebind.ops.nn.pooling import pooling
@@ -38,7 +39,6 @@ def test_slices_are_windows(
     pad: int,
     kind: str,
     differentiated: bool,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Whole numbers: some are equal within a window, and one of them takes the gradient.
     data = torch.randint(-3, 4, (2, 3, 7, 8, 5)[: len(kernel) + 2]).double()
@@ -48,15 +48,14 @@ def test_slices_are_windows(
     padding = tuple(pad if size > 1 else 0 for size in kernel)
     found = []
     for least in (0, 1 << 30):
-        monkeypatch.setattr(window_slices, "_LEAST_ELEMENTS", least)
-        monkeypatch.setattr(window_slices, "_LEAST_LAST", least)
-        out = pooling(
-            data, kernel=kernel, stride=stride, pad=padding, pooling_convention=convention, pool_type=kind
-        )
-        found.append([out])
-        if differentiated:
-            head_grad = torch.arange(1.0, out.numel() + 1).double().view(out.shape)
-            found[-1] += torch.autograd.grad(out, data, head_grad)
+        with tuning.changed(pooling_slice_elements=least, channels_last_slice_elements=least):
+            out = pooling(
+                data, kernel=kernel, stride=stride, pad=padding, pooling_convention=convention, pool_type=kind
+            )
+            found.append([out])
+            if differentiated:
+                head_grad = torch.arange(1.0, out.numel() + 1).double().view(out.shape)
+                found[-1] += torch.autograd.grad(out, data, head_grad)
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other)
 
@@ -87,10 +86,10 @@ def test_where_maxima_of_channels_are_sliced(
     torch.testing.assert_close(out, pooling(data.contiguous(), kernel=kernel, stride=(2,) * axes))
 
 
-def test_volumes_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_slices, "_LEAST_ELEMENTS", 0)
+def test_volumes_keep_their_order() -> None:
     data = channels_last(torch.randn(2, 3, 4, 6, 5)).requires_grad_()
-    out = pooling(data, kernel=(2, 3, 2), stride=(2, 3, 2), pool_type="avg")
+    with tuning.changed(pooling_slice_elements=0):
+        out = pooling(data, kernel=(2, 3, 2), stride=(2, 3, 2), pool_type="avg")
     (grad,) = torch.autograd.grad(out.sum(), data)
     assert [each.is_contiguous(memory_format=torch.channels_last_3d) for each in (out, grad)] == [True, True]
 

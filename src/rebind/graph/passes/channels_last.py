@@ -12,7 +12,6 @@ import torch
 from ...gpu_settings import rounds_to_tf32
 from ...ops import find
 from ...ops.nn.inference_layers import FILTERS_CHANNELS_LAST
-from ...ops.nn.normalization import FEW_CHANNELS
 from ..facts import Facts, Target
 from ..graph import Application, Entry, Graph, Node, rewrite_with_map
 from .calls import Users, is_prepared
@@ -67,7 +66,7 @@ def channels_last(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Fa
             not isinstance(node, Application)
             or node.operator.name not in operators
             or not _fits(node, facts, axes, types)
-            or _goes_in_order(node, users)
+            or _goes_in_order(node, users, target.tuning.group_norm_channels)
         ):
             return None
         data, weight, *bias = inputs
@@ -111,11 +110,11 @@ def _fits(node: Application, facts: Facts, axes: Collection[int], types: Collect
     )
 
 
-def _goes_in_order(node: Application, users: Users) -> bool:
+def _goes_in_order(node: Application, users: Users, few: int) -> bool:
     """Whether a convolution's result goes to a norm alone that takes it in the order of its axes."""
     norm, _ = users.get(Entry(node), (None, 0))
     if norm is None or node.operator.name not in CONVOLUTIONS:
         return False
     if norm.operator.name == "GroupNorm":
-        return bool(node.params.num_filter < FEW_CHANNELS * norm.params.num_groups)
+        return bool(node.params.num_filter < few * norm.params.num_groups)
     return norm.operator.name == "InstanceNorm"

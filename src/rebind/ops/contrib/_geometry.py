@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-#: About how many pairs of boxes are compared in one piece.
-# It bounds the memory of an intermediate result: about 2 MB in float32.
-_PAIRS_AT_ONCE = 2**19
+from ...tuning import current
 
 
 def widened(array: Tensor) -> Tensor:
@@ -189,8 +187,8 @@ def _settle(
     while origin.numel():
         left = origin < nowhere
         groups, count = origin.shape
-        # A block has about `_PAIRS_AT_ONCE` pairs with all that follows, but 32 boxes at least.
-        size = min(count, max(32, _PAIRS_AT_ONCE // (groups * count)))
+        # A block has about `suppression_pairs` pairs with all that follows, but 32 boxes at least.
+        size = min(count, max(32, current().suppression_pairs // (groups * count)))
         front, rest = boxes[:, :size], boxes[:, size:]
         # Above the diagonal only: a box is suppressed by better ones, which come before it.
         winners = _undominated(suppresses(front, front).triu_(1), left[:, :size])
@@ -224,7 +222,7 @@ def _settle_enough(
     boxes = boxes[origin.clamp(max=nowhere - 1)]
     groups, count = origin.shape
     winners, real = boxes[:, :0], origin[:, :0] < nowhere
-    size = max(32, _PAIRS_AT_ONCE // (2 * groups * max(enough, 1)))
+    size = max(32, current().suppression_pairs // (2 * groups * max(enough, 1)))
     for begin in range(0, count, size):
         front, places = boxes[:, begin : begin + size], origin[:, begin : begin + size]
         # Ranked by score: a group with enough winners needs none of the worse boxes.

@@ -14,11 +14,11 @@ from ...errors import ShapeError
 from ...grad_mode import is_recorded
 from ...params import Params
 from ...shapes import Shape
+from ...tuning import current
 from .._types import Count, Workspace
 from ..declaration import Operator, Shapes, operator
 from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
 from .misread_windows import misread_axes, transposed_without, without_misread_windows
-from .opaque import MANY
 
 __all__ = ["convolution", "convolution_v1", "deconvolution", "fitted_padding"]
 
@@ -28,9 +28,6 @@ CudnnTune = Literal["off", "limited_workspace", "fastest"]
 # By the number of spatial axes.
 _CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
-
-#: Width of filters from which on those that span the data's width are taken as filters of more channels.
-_WIDE = 8
 
 
 def _convolution(
@@ -93,7 +90,7 @@ def _convolution(
         data, stride, pad = without_misread_windows(data, kernel, stride, pad, dilate)
     if (
         len(kernel) == 2
-        and kernel[1] >= _WIDE
+        and kernel[1] >= current().wide_filter_columns
         and num_group == 1
         and _span_the_width(data, kernel, pad, dilate)
     ):
@@ -115,7 +112,7 @@ def _sees_one_channel(data: Tensor, weight: Tensor) -> bool:
         and weight.shape[1] == 1
         and data.is_cpu
         and data.stride(1) == 1
-        and data.numel() // data.shape[1] * weight.shape[0] >= MANY
+        and data.numel() // data.shape[1] * weight.shape[0] >= current().opaque_call_elements
         and is_recorded(data, weight)
     )
 

@@ -17,16 +17,9 @@ from torch import Tensor
 
 from ..._torch import onednn
 from ...grad_mode import is_recorded
+from ...tuning import current
 
-__all__ = ["LARGE", "gradient_of_rows", "gradient_of_weight", "linear", "onednn_linear"]
-
-#: Weights from which on oneDNN is asked. Small layers, whose calls are what takes time, look at that themselves.
-LARGE = 1 << 19
-#: Rows from which on it is asked for gradients.
-_ROWS = 2
-#: For the gradient of a weight it copies the head gradient, transposed. That takes longer than it saves where these are
-#: so many numbers, and only so few are multiplied by each: for 1024 rows, 200 x 10,000, 2.3 times as long as MKL.
-_COPIED, _FEW_INPUTS = 1 << 20, 512
+__all__ = ["gradient_of_rows", "gradient_of_weight", "linear", "onednn_linear"]
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -54,7 +47,7 @@ def gradient_of_rows(head_grad: Tensor, weight: Tensor) -> Tensor:
     >>> gradient_of_rows(torch.tensor([[2.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([[6., 8.]])
     """
-    if not _are_large(head_grad, weight.numel(), least=_ROWS):
+    if not _are_large(head_grad, weight.numel(), least=current().onednn_gradient_rows):
         return head_grad.mm(weight)
     return _product(head_grad, weight.t(), None)
 
@@ -65,8 +58,12 @@ def gradient_of_weight(head_grad: Tensor, rows: Tensor) -> Tensor:
     >>> gradient_of_weight(torch.tensor([[2.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([[6., 8.]])
     """
-    is_copied_long = rows.shape[1] <= _FEW_INPUTS and head_grad.numel() >= _COPIED
-    if is_copied_long or not _are_large(rows, head_grad.shape[1] * rows.shape[1], least=_ROWS):
+    tuning, elements = current(), head_grad.shape[1] * rows.shape[1]
+    is_copied_long = (
+        rows.shape[1] <= tuning.transposed_copy_inputs
+        and head_grad.numel() >= tuning.transposed_copy_elements
+    )
+    if is_copied_long or not _are_large(rows, elements, least=tuning.onednn_gradient_rows):
         return head_grad.t().mm(rows)
     return _product(head_grad.t(), rows.t(), None)
 
@@ -79,7 +76,7 @@ def _product(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 def _are_large(rows: Tensor, weights: int, least: int) -> bool:
     return (
-        weights >= LARGE
+        weights >= current().onednn_weight_elements
         and rows.dim() == 2
         and rows.shape[0] >= least
         and rows.dtype is torch.float32

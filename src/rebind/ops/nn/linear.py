@@ -16,10 +16,11 @@ from ...errors import ShapeError
 from ...grad_mode import is_recorded
 from ...params import AtLeast, Params
 from ...shapes import Shape
+from ...tuning import current
 from .._reading import can_read
 from .._types import NumericType
 from ..declaration import Shapes, Types, operator
-from .large_products import LARGE, gradient_of_rows, gradient_of_weight, linear
+from .large_products import gradient_of_rows, gradient_of_weight, linear
 
 __all__ = ["embedding", "fully_connected"]
 
@@ -60,7 +61,8 @@ def fully_connected(
     # F.linear takes any number of rows; here the parameter and the weight must agree.
     if weight.shape[0] != num_hidden:
         raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
-    multiply = F.linear if weight.numel() < LARGE else linear
+    # Small layers, whose calls are what takes time, ask for themselves.
+    multiply = F.linear if weight.numel() < current().onednn_weight_elements else linear
     if data.dim() == 2:
         return multiply(data, weight, bias)
     rows = as_rows(data) if flatten else data
@@ -81,7 +83,8 @@ def _(
     p: Params, head_grad: Tensor, output: Tensor, data: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     matrix = head_grad if head_grad.dim() == 2 else _matrix(head_grad)
-    found = matrix.mm(weight) if weight.numel() < LARGE else gradient_of_rows(matrix, weight)
+    is_small = weight.numel() < current().onednn_weight_elements
+    found = matrix.mm(weight) if is_small else gradient_of_rows(matrix, weight)
     return found if data.dim() == 2 else found.view(*data.shape)
 
 
@@ -91,7 +94,8 @@ def _(
 ) -> Tensor:
     rows = data if data.dim() == 2 else as_rows(data) if p.flatten else _matrix(data)
     matrix = head_grad if head_grad.dim() == 2 else _matrix(head_grad)
-    return matrix.t().mm(rows) if weight.numel() < LARGE else gradient_of_weight(matrix, rows)
+    is_small = weight.numel() < current().onednn_weight_elements
+    return matrix.t().mm(rows) if is_small else gradient_of_weight(matrix, rows)
 
 
 @fully_connected.derivative("bias")

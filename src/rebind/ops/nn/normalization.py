@@ -13,10 +13,11 @@ from ...errors import ShapeError
 from ...grad_mode import is_recorded
 from ...params import AtLeast, Params
 from ...shapes import Shape, normalize_axis, size
+from ...tuning import current
 from .._types import Count, require_floating
 from ..declaration import Shapes, operator
 
-__all__ = ["FEW_CHANNELS", "group_norm", "instance_norm", "l2_normalization", "layer_norm", "lrn"]
+__all__ = ["group_norm", "instance_norm", "l2_normalization", "layer_norm", "lrn"]
 
 
 #: Inputs, or outputs, of a call.
@@ -157,10 +158,6 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 layer_norm.shapes_from_outputs(_like_first_output)
 
 
-#: Channels of a group below which the order that keeps them together is slow backward: 2 to 17 times as slow with one.
-FEW_CHANNELS = 8
-
-
 @operator("GroupNorm", outputs=("output", "mean", "std"), visible=_shown)
 def group_norm(
     data: Tensor,
@@ -218,7 +215,8 @@ def _normalized_groups(
     """Return data normalized in groups of channels, the means, and the inverse deviations."""
     batch, channels, *spatial = data.shape
     # torch's kernel takes no other order; backward it is slow with few channels in a group that lie together.
-    if channels < FEW_CHANNELS * groups or not data.is_contiguous(memory_format=torch.channels_last):
+    has_few = channels < current().group_norm_channels * groups
+    if has_few or not data.is_contiguous(memory_format=torch.channels_last):
         data = data.contiguous()
     return torch.native_group_norm(data, gamma, beta, batch, channels, size(spatial), groups, eps)
 

@@ -15,9 +15,9 @@ from ...errors import ShapeError
 from ...grad_mode import is_recorded
 from ...params import Params
 from ...shapes import Shape
+from ...tuning import current
 from ..declaration import Shapes, operator
 from .layout import channels_last, complaint, lowest, padded, split, to_channels_first, to_channels_last
-from .opaque import MANY
 from .window_slices import largest, suits, suits_maximum, total
 
 __all__ = ["pooling", "pooling_v1"]
@@ -213,7 +213,8 @@ def _windows(
 def _largest_compiled(data: Tensor, kernel: Shape, stride: Shape, pad: Shape, ceil: bool) -> Tensor:
     """Return maxima, by PyTorch's kernels where they are quicker than what a compiler makes of them."""
     axes, recorded = len(kernel), is_recorded(data)
-    if axes > 1 and recorded and data.stride(1) == 1 and data.numel() >= MANY:
+    is_large = data.numel() >= current().opaque_call_elements
+    if axes > 1 and recorded and data.stride(1) == 1 and is_large:
         from .opaque import pooling
 
         return pooling.largest(data, kernel, stride, pad, ceil)

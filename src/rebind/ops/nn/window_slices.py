@@ -16,14 +16,11 @@ from torch import Tensor
 
 from ...grad_mode import is_recorded
 from ...shapes import Shape
+from ...tuning import current
 from .._reading import can_read
 from .memory_order import FORMATS
 
 __all__ = ["largest", "spread", "suits", "suits_maximum", "total"]
-
-_LEAST_ELEMENTS = 1 << 12  # below, several calls cost more than one walk
-#: The same for maxima of images with their channels last.
-_LEAST_LAST = 1 << 17
 
 
 def suits(data: Tensor, kernel: Shape, stride: Shape) -> bool:
@@ -55,8 +52,8 @@ def suits_maximum(data: Tensor, kernel: Shape, stride: Shape) -> bool:
     # but not for volumes, nor where windows overlap.
     return (
         data.dim() == 4
-        and data.shape[1] <= 64
-        and data.numel() >= _LEAST_LAST
+        and data.shape[1] <= current().channels_last_slice_channels
+        and data.numel() >= current().channels_last_slice_elements
         and _are_apart(kernel, stride)
         and _has_channels_last(data)
         and _can_slice(data)
@@ -66,7 +63,7 @@ def suits_maximum(data: Tensor, kernel: Shape, stride: Shape) -> bool:
 
 def _can_slice(data: Tensor) -> bool:
     return (
-        data.numel() >= _LEAST_ELEMENTS
+        data.numel() >= current().pooling_slice_elements
         and data.dtype in (torch.float32, torch.float64)
         and can_read(data)
         and min(data.shape[2:]) >= 1

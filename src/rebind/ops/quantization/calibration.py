@@ -11,13 +11,13 @@ from torch import Tensor
 from ...errors import DTypeError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import Shape
+from ...tuning import current
 from ..declaration import Shapes, operator
 
 __all__ = ["calibrate_entropy"]
 
 _SMALL = 1e-4  # what an empty bin holds, as no logarithm of 0 may be taken
 _NONE = torch.finfo(torch.float32).max  # the divergence where there is none
-_AT_ONCE = 2**20  # elements of a table of candidates
 
 
 @operator(
@@ -77,11 +77,12 @@ def calibrate_entropy(
     counts = hist.detach().double()
     middle, least = hist.shape[0] // 2, num_quantized_bins // 2
     # Wide candidates are many numbers: tables of a bounded size, not one for all.
+    elements = current().calibration_elements
     found = []
     first = least
-    # In groups of candidates, each a table of about `_AT_ONCE` elements.
+    # In groups of candidates, each a table of about `calibration_elements`.
     while first <= middle:
-        last = min(first + max(_AT_ONCE // (2 * first + 1), 1), middle + 1)
+        last = min(first + max(elements // (2 * first + 1), 1), middle + 1)
         found.append(_divergences(counts, first, last, num_quantized_bins))
         first = last
     divergences = torch.cat(found)

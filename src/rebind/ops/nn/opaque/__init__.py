@@ -3,8 +3,3 @@
 PyTorch's compiler writes code of its own for what operators do in PyTorch. What is here it calls without looking into
 it. Each module is imported where something is first compiled: to declare an operator takes 2 ms.
 """
-
-__all__ = ["MANY"]
-
-#: Numbers of a result from which on such a call saves more than it costs.
-MANY = 1 << 16
