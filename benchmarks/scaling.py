@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from rebind.kvstore.bucket import BUCKET_BYTES
+from rebind.tuning import current
 
 from .command import wide
 
@@ -70,7 +70,9 @@ def step_cost(cost: Cost, network: Network, workers: int) -> dict[str, float]:
     compute = cost.compute - cost.update * (workers - 1) / workers
     # Gradients leave, and weights come back, while backward computes other gradients. Nothing hides those of the last
     # bucket.
-    travels, last = (2 * size * share for size in (cost.gradients, min(cost.gradients, BUCKET_BYTES)))
+    travels, last = (
+        2 * size * share for size in (cost.gradients, min(cost.gradients, current().bucket_bytes))
+    )
     exposed = max(travels - cost.backward * cost.compute, last) + 2 * network.delay
     messages = 2 * (workers - 1) * cost.messages * network.message
     return {"compute": compute, "not hidden": exposed, "messages": messages}

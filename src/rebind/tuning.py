@@ -132,6 +132,33 @@ class Tuning:
     #: pinned memory stays with the process.
     pinned_copy_bytes: int = 1 << 28
 
+    # Key-value stores. The first four must be the same in all workers.
+
+    #: A bucket of gradients is full with so many bytes. Sending begins with the first that is full, while backward
+    #: computes the rest (docs/distributed.md).
+    bucket_bytes: int = 8 * 2**20
+    #: Keys of fewer elements are not divided among workers: a message for each part would cost more than the work that
+    #: it shares. ``MXNET_KVSTORE_BIGARRAY_BOUND`` goes first.
+    divided_key_elements: int = 4096
+    #: Parts of at least so many elements are sent from where they are and received where they belong. Smaller ones are
+    #: copied into one message: what a message costs is worth more than what the copy costs (docs/scaling.md).
+    separate_part_elements: int = 512 * 1024
+    #: How many bytes of an optimizer's states travel together: enough that messages cost little, and little beside the
+    #: states themselves.
+    state_message_bytes: int = 64 * 2**20
+    #: A message to a server is full with so many bytes: the server applies it while the next one arrives.
+    server_message_bytes: int = 4 * 2**20
+    #: Arrays of fewer bytes are joined with others of their message, so that it is few packets.
+    joined_array_bytes: int = 32 * 1024
+    #: So many pushes of one combination of keys may wait for a server; the next one waits for the first of them.
+    waiting_pushes: int = 8
+    #: A server looks for numbers that are not finite at the first update of a value and then at each of so many: such
+    #: numbers stay.
+    finite_check_updates: int = 64
+    #: So many elements, a multiple of 8, are compressed at once: few enough to stay in the processor's cache from step
+    #: to step.
+    compression_block_elements: int = 128 * 1024
+
 
 _current = Tuning()
 

@@ -14,6 +14,7 @@ from ..distributed import Job, JobEnvironment, current_job
 from ..errors import AbsentFeatureError, ArgumentError, ShapeError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
+from ..tuning import current
 from .base import Key, Keys, KVStoreBase, Values, stores
 from .bucket import fill_buckets
 from .capabilities import Capabilities
@@ -106,7 +107,7 @@ class AllReduceStore(KVStoreBase):
         if self.num_workers == 1:
             return
         kinds = {key: (each.nbytes, (each.dtype, each.device)) for key, each in flat.items()}
-        for keys in fill_buckets(kinds):
+        for keys in fill_buckets(kinds, current().bucket_bytes):
             members = [flat[key] for key in keys]
             together = members[0] if len(members) == 1 else torch.cat(members)
             self._job.sum(together)

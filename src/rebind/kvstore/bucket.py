@@ -12,17 +12,12 @@ from torch import Tensor
 
 from .._torch import foreach
 from ..distributed import Job, Transfer
+from ..tuning import current
 from .sharding import Sharding
 
 __all__ = ["Bucket", "Incoming", "Part", "fill_buckets"]
 
 Key = TypeVar("Key", bound="str | int")
-
-#: Parts of at least so many elements are sent from where they are and received where they belong. Smaller ones are
-#: copied into one message: what a message costs is worth more than what the copy costs.
-LARGE = 512 * 1024
-#: A bucket is full with so many bytes. Sending begins with the first that is full, while backward computes the rest.
-BUCKET_BYTES = 8 * 1024 * 1024
 
 
 class Part(NamedTuple):
@@ -96,7 +91,8 @@ class Bucket(Generic[Key]):
         self._values = dict(values)
         self._tag, self._key_tag = tag, key_tag
         self._sample = next(iter(values.values()))
-        self._large = [key for key in self.keys if sharding.largest_part(key) >= LARGE]
+        least = current().separate_part_elements
+        self._large = [key for key in self.keys if sharding.largest_part(key) >= least]
         # For each worker the keys whose parts share a message.
         self._small = [
             {
@@ -233,7 +229,7 @@ class Bucket(Generic[Key]):
         return [flat[slice(*self.sharding.part(key, rank))] for rank in range(self.job.size)]
 
 
-def fill_buckets(sizes: Mapping[Key, tuple[int, object]], limit: int = BUCKET_BYTES) -> list[list[Key]]:
+def fill_buckets(sizes: Mapping[Key, tuple[int, object]], limit: int) -> list[list[Key]]:
     """Return keys in buckets, in their order: each of one kind, and closed when it has `limit` bytes.
 
     Parameters

@@ -15,6 +15,7 @@ from ..checks import warn_user
 from ..errors import ArgumentError, DTypeError, NonFiniteError, ParameterError, near_names
 from ..ndarray import NDArray
 from ..protocols import StateTree
+from ..tuning import current
 
 __all__ = ["Compression", "Residuals"]
 
@@ -23,8 +24,6 @@ Kind: TypeAlias = Literal["2bit", "1bit"]
 
 #: Bits for each element, in planes of one bit: the plane of the positive elements, then that of the negative ones.
 _PLANES: dict[Kind, int] = {"2bit": 2, "1bit": 1}
-#: So many elements are worked on at once: few enough to stay in the processor's cache from step to step.
-_BLOCK = 128 * 1024
 _WHO = "KVStore.set_gradient_compression"
 
 
@@ -302,8 +301,9 @@ def _threshold(value: object) -> float:
 
 def _blocks(count: int) -> Iterator[tuple[slice, slice]]:
     """Return the blocks of so many elements, and where the bits of each are in a plane, in bytes."""
-    for at in range(0, count, _BLOCK):
-        end = min(at + _BLOCK, count)
+    length = current().compression_block_elements
+    for at in range(0, count, length):
+        end = min(at + length, count)
         yield slice(at, end), slice(at // 8, -(-end // 8))
 
 

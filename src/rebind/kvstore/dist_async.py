@@ -19,6 +19,7 @@ from ..optimizer import Updater, UpdateScope
 from ..optimizer.arrays import StoredState
 from ..optimizer.plain import settings_of, to_plain
 from ..optimizer.states import write_states
+from ..tuning import current
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .capabilities import Capabilities
 from .compression import Compression, Residuals
@@ -35,8 +36,6 @@ from .wire import Message, Scratch
 __all__ = ["DistAsyncStore"]
 
 logger = logging.getLogger(__name__)
-#: So many pushes of one combination of keys may wait for a server; the next one waits for the first of them.
-_MOST_WAITING = 8
 
 
 class DistAsyncStore(ServedStore):
@@ -231,7 +230,7 @@ class DistAsyncStore(ServedStore):
         answer = link.submit(Request(Message(header, copies), frozenset(plan.keys), self._priority))
         plan.waiting.append((scratch, answer))
         self._pushes.append((link, answer))
-        if len(plan.waiting) > _MOST_WAITING:
+        if len(plan.waiting) > current().waiting_pushes:
             self._servers.answer("KVStore.push", link, plan.waiting[0][1])
 
     def _ready_parts(self, plan: PushPlan) -> list[Tensor]:

@@ -16,6 +16,7 @@ from ..ndarray import NDArray
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import read_states, write_states
+from ..tuning import current
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .bucket import Bucket, Part, fill_buckets
 from .capabilities import Capabilities
@@ -25,7 +26,7 @@ from .divided_states import divide_states, gather_states, states_from_first
 from .in_turn import OrderedWorker
 from .local import KVStore
 from .records import broadcast, description, is_dense, sum_over_workers
-from .sharding import SMALL, Sharding
+from .sharding import Sharding
 from .updater_agreement import describe_updater, may_update_beside, scope_of
 
 __all__ = ["DistSyncStore"]
@@ -357,7 +358,7 @@ class DistSyncStore(KVStore):
         flat = {key: self._values[key].tensor.view(-1) for key in keys}
         kinds = {key: (value.nbytes, (value.dtype, value.device)) for key, value in flat.items()}
         made = []
-        for members in fill_buckets(kinds):
+        for members in fill_buckets(kinds, current().bucket_bytes):
             tag = Tag.BUCKETS + 2 * self._next_tag
             self._next_tag += 1
             values = {key: flat[key] for key in members}
@@ -369,7 +370,7 @@ class DistSyncStore(KVStore):
         """Return who updates what, after what the optimizer remembers has gone to those."""
         if self._sharding is None:
             sizes = {key: self._values[key].size for key in self._numbers if self._is_cut(key)}
-            smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or SMALL
+            smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or current().divided_key_elements
             self._job.agree("KVStore.push", "MXNET_KVSTORE_BIGARRAY_BOUND", smallest)
             self._sharding = Sharding.of(sizes, self.num_workers, scope_of(self._updater), smallest)
             self._place_states(self._sharding)

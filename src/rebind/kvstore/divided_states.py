@@ -18,6 +18,7 @@ from ..distributed import Job, Tag, from_first
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import read_states, write_states
 from ..shapes import Shape
+from ..tuning import current
 from .sharding import Sharding
 from .state_forms import Form, build_state, form_of, join_states, tensors_of
 
@@ -25,8 +26,6 @@ __all__ = ["divide_states", "gather_states", "states_from_first"]
 
 Key: TypeAlias = "str | int"
 
-#: How many bytes travel together: enough that messages cost little, and little beside the states themselves.
-_LIMIT = 64 * 1024 * 1024
 #: Arrays in a message begin at multiples of this many bytes, so that each can be viewed as its own type.
 _ALIGNMENT = 64
 
@@ -131,12 +130,12 @@ def states_from_first(
 def _messages(keys: Sequence[Key], forms: Sequence[Mapping[Key, Form]]) -> Iterator[set[Key]]:
     """Yield the keys whose states travel together; all workers come to the same."""
     together: set[Key] = set()
-    size = 0
+    size, most = 0, current().state_message_bytes
     for key in keys:
         lengths = [sum(map(_length, _arrays(form[key]))) for form in forms if key in form]
         if not lengths:
             continue
-        if together and size + sum(lengths) > _LIMIT:
+        if together and size + sum(lengths) > most:
             yield together
             together, size = set(), 0
         together.add(key)

@@ -21,6 +21,7 @@ from ..ndarray import NDArray
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.plain import Plain, add_counts, counts_of, from_plain
+from ..tuning import current
 from .base import Key, UpdateFunction
 from .compression import Compression
 from .records import from_record, is_dense, to_record
@@ -29,9 +30,6 @@ from .updating import handed_keys
 from .wire import Message, Scratch
 
 __all__ = ["ParameterServer", "Unanswerable"]
-
-#: A value is looked at for numbers that are not finite at its first update and then at each of so many: they stay.
-_LOOKED_AT = 64
 
 
 @dataclass
@@ -49,7 +47,7 @@ class _Part:
     def look(self) -> None:
         """See now and then whether all elements are finite."""
         values = next(iter(self.value.storage.tensors.values()))
-        if self.updates % _LOOKED_AT == 1 and values.is_floating_point():
+        if self.updates % current().finite_check_updates == 1 and values.is_floating_point():
             self.has_diverged = not bool(torch.isfinite(values.sum(dtype=torch.float32)))
 
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from .. import dtypes
+from ..tuning import current
 from .base import Key
 from .bucket import fill_buckets
 from .sharding import Sharding
 from .wire import Message, Scratch
 
 __all__ = ["PushPlan", "plan_requests"]
-
-#: A message is full with so many bytes: the server applies it while the next one arrives.
-_LIMIT = 4 * 1024 * 1024
 
 
 @dataclass
@@ -88,6 +86,6 @@ def plan_requests(sharding: Sharding[Key], sizes: Mapping[Key, int]) -> list[Pus
         kinds: dict[Key, tuple[int, object]] = {
             key: ((end - begin) * sizes[key], None) for key, (begin, end) in parts.items()
         }
-        for keys in fill_buckets(kinds, _LIMIT):
+        for keys in fill_buckets(kinds, current().server_message_bytes):
             found.append(PushPlan(server, tuple(keys), tuple(parts[key] for key in keys)))
     return found

@@ -17,10 +17,10 @@ from .. import config
 from ..distributed import FINISHED, JSON, Job, address_of_this_machine, open_store
 from ..distributed.liveness import Liveness
 from ..errors import MXNetError, WorkerError
+from ..tuning import current
 from .parameter_server import ParameterServer
 from .server_link import End, Request, ServerLink, SocketEnd, WorkersLost
 from .service import LocalEnd, Service
-from .sharding import SMALL
 from .wire import Address, Connection, Message
 
 __all__ = ["Servers", "key_of_server"]
@@ -65,7 +65,7 @@ class Servers:
         number = next(_numbers)
         bound = int(config.get("REBIND_STALENESS"))
         self.bound = None if bound < 0 else bound
-        self.smallest: int = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or SMALL
+        self.smallest: int = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or current().divided_key_elements
         self.own: ParameterServer | None = None
         self._liveness: Liveness | None = None
         job.agree(

@@ -8,13 +8,12 @@ from itertools import pairwise
 from typing import Generic, TypeVar
 
 from ..optimizer import UpdateScope
+from ..tuning import current
 
-__all__ = ["SMALL", "Sharding"]
+__all__ = ["Sharding"]
 
 Key = TypeVar("Key", bound="str | int")
 
-#: Keys of fewer elements are not divided: a message for each part would cost more than the work that it shares.
-SMALL = 4096
 #: Parts begin at multiples of this many elements, so that a part's compressed gradients begin at a whole byte, and its
 #: elements at a whole cache line.
 ALIGNMENT = 64
@@ -50,7 +49,7 @@ class Sharding(Generic[Key]):
 
     num_workers: int
     scope: UpdateScope = "element"
-    smallest: int = SMALL
+    smallest: int = field(default_factory=lambda: current().divided_key_elements)
     #: For each key where the parts begin, and the end of the last one.
     bounds: dict[Key, tuple[int, ...]] = field(default_factory=dict)
 
@@ -96,14 +95,16 @@ class Sharding(Generic[Key]):
 
     @classmethod
     def of(
-        cls, sizes: Mapping[Key, int], num_workers: int, scope: UpdateScope, smallest: int = SMALL
+        cls, sizes: Mapping[Key, int], num_workers: int, scope: UpdateScope, smallest: int | None = None
     ) -> Sharding[Key]:
         """Return the division of keys with these numbers of elements, in this order.
 
         >>> Sharding.of({"a": 3, "b": 2, "c": 2}, 2, "element").bounds
         {'a': (0, 3, 3), 'b': (0, 0, 2), 'c': (0, 0, 2)}
         """
-        made: Sharding[Key] = cls(num_workers, scope, smallest)
+        made: Sharding[Key] = cls(num_workers, scope)
+        if smallest is not None:
+            made.smallest = smallest
         for key, size in sizes.items():
             made.add(key, size)
         return made

@@ -24,11 +24,10 @@ from torch import Tensor
 from .. import dtypes
 from ..distributed import JSON
 from ..errors import WorkerError
+from ..tuning import current
 
 __all__ = ["Address", "Connection", "Message", "Scratch", "listen"]
 
-#: Smaller arrays of a message are joined, so that a message is few packets.
-_SMALL = 32 * 1024
 #: A longer header is no header of ours.
 _LONGEST_HEADER = 64 * 1024 * 1024
 #: Arrays begin at multiples of so many bytes: a cache line.
@@ -187,9 +186,10 @@ class Connection:
         kinds: JSON = [[dtypes.name(each.dtype), list(each.shape)] for each in message.arrays]
         header = json.dumps([message.header, kinds]).encode()
         waiting = bytearray(_LENGTH.pack(len(header)) + header)
+        least = current().joined_array_bytes
         for each in message.arrays:
             content = _bytes_of(each)
-            if len(content) < _SMALL:
+            if len(content) < least:
                 waiting += content
                 continue
             self._socket.sendall(waiting)
