@@ -1,6 +1,8 @@
 """The record of tuning values: it is changed for a while, and plans follow the one of their target."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +38,10 @@ def test_plans_are_shared_under_equal_values_only():
 
 def test_every_value_is_a_number_at_least_0():
     assert all(value >= 0 for value in dataclasses.astuple(tuning.Tuning()))
+
+
+def test_every_value_decides_something():
+    package = Path(mx.__file__).parent
+    text = "".join(path.read_text() for path in package.rglob("*.py") if path.name != "tuning.py")
+    names = [each.name for each in dataclasses.fields(tuning.Tuning)]
+    assert [name for name in names if not re.search(rf"\.{name}\b", text)] == []

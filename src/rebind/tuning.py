@@ -1,6 +1,6 @@
 """Numbers that were found by measuring, or that bound memory: in one record, each with what it decides and its source.
 
-They change how fast rebind is and how much memory it takes; results are the same whatever they are. Formats, protocols
+They change how fast rebind is and how much memory it takes; results are the same, but for rounding. Formats, protocols
 and MXNet's own limits stay where they are used. `rebind.tune` is another matter: it sets malloc and OpenMP.
 
 A graph is made ready with the record of its `Target`, so that plans follow it. All other code asks `current`, mostly
@@ -18,7 +18,7 @@ __all__ = ["Tuning", "changed", "current"]
 
 @dataclass(frozen=True)
 class Tuning:
-    """The numbers by name; the word after the last underscore, or a ``bytes`` in it, is the unit.
+    """The numbers by name, of which the last word says the unit.
 
     Examples
     --------
@@ -158,6 +158,28 @@ class Tuning:
     #: So many elements, a multiple of 8, are compressed at once: few enough to stay in the processor's cache from step
     #: to step.
     compression_block_elements: int = 128 * 1024
+
+    # Input, and metrics.
+
+    #: What it costs a thread and its caller, about, to hand a batch over. Batches that take less time to read, or to
+    #: work on, are read when they are asked for.
+    hand_over_seconds: float = 1e-4
+    #: How many batches `PrefetchingIter` reads ahead, each with the memory that it takes.
+    prefetched_batches: int = 2
+    #: Text is read in chunks of so many bytes, whose arrays of numbers stay in the processor's cache.
+    text_chunk_bytes: int = 1 << 18
+    #: How many lines of word vectors are parsed in one call.
+    parsed_lines: int = 4096
+    #: Records are read through a buffer of so many bytes: large enough for several small records, small enough to throw
+    #: away after a jump to another one.
+    record_buffer_bytes: int = 1 << 16
+    #: Up to so many scores NumPy counts for the accuracy: it takes a third of the time that PyTorch needs to begin its
+    #: operators.
+    numpy_score_elements: int = 1 << 15
+    #: How many pairs of a label and a prediction, and how many tensors of them, wait to be counted for F1, MCC and PCC:
+    #: to count means to wait for the device, to wait takes memory.
+    waiting_pairs: int = 1 << 20
+    waiting_pair_tensors: int = 256
 
 
 _current = Tuning()

@@ -223,8 +223,8 @@ def test_position_within_a_later_chunk(tmp_path):
     second.close()
 
 
-def test_no_thread_is_left(monkeypatch, tmp_path):
-    monkeypatch.setattr("rebind.io.read_ahead._HANDING_OVER", -1)
+def test_no_thread_is_left(hand_over, tmp_path):
+    hand_over(-1)
     path = write(tmp_path / "a.csv", "1\n" * 1000)
     gc.collect()  # what tests before have dropped
     assert not threads_left()

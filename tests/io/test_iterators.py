@@ -23,11 +23,6 @@ def first_rows(batches):
     return [int(batch.data[0].asnumpy()[0]) for batch in batches]
 
 
-def hand_over(monkeypatch, seconds):
-    """Let a thread read ahead if that and the work on a batch take more than so many seconds."""
-    monkeypatch.setattr("rebind.io.read_ahead._HANDING_OVER", seconds)
-
-
 #: Read by the thread wherever it can, and never.
 either_thread = pytest.mark.parametrize("handing_over", [-math.inf, math.inf], ids=["ahead", "when-asked"])
 
@@ -63,8 +58,8 @@ class Empty(DataIter):
 
 
 @either_thread
-def test_prefetching_gives_the_same_batches(monkeypatch, handing_over):
-    hand_over(monkeypatch, handing_over)
+def test_prefetching_gives_the_same_batches(hand_over, handing_over):
+    hand_over(handing_over)
     ahead = PrefetchingIter(numbers())
     for _ in range(3):
         assert [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in ahead] == [
@@ -76,8 +71,8 @@ def test_prefetching_gives_the_same_batches(monkeypatch, handing_over):
 
 
 @either_thread
-def test_several_are_put_together(monkeypatch, handing_over):
-    hand_over(monkeypatch, handing_over)
+def test_several_are_put_together(hand_over, handing_over):
+    hand_over(handing_over)
     other = NDArrayIter({"z": np.arange(10) * 2}, batch_size=4)
     ahead = PrefetchingIter(
         [numbers(), other], rename_data=[{"data": "d"}, {"z": "e"}], rename_label=[{"softmax_label": "l"}, {}]
@@ -99,8 +94,8 @@ def test_several_are_put_together(monkeypatch, handing_over):
         pytest.param(lambda: PrefetchingIter(numbers()), 2, [8], id="prefetched-2"),
     ],
 )
-def test_position_is_that_of_what_was_handed_out(make, consumed, expected, monkeypatch, handing_over):
-    hand_over(monkeypatch, handing_over)
+def test_position_is_that_of_what_was_handed_out(make, consumed, expected, hand_over, handing_over):
+    hand_over(handing_over)
     first, second = make(), make()
     for _ in range(consumed):
         next(first)
@@ -110,8 +105,8 @@ def test_position_is_that_of_what_was_handed_out(make, consumed, expected, monke
 
 
 @pytest.mark.parametrize("how", ["end", "close", "reset", "drop"])
-def test_threads_end(monkeypatch, how):
-    hand_over(monkeypatch, -math.inf)
+def test_threads_end(hand_over, how):
+    hand_over(-math.inf)
     assert not threads_left()
     ahead = PrefetchingIter(numbers(1000))
     next(ahead)
@@ -127,8 +122,8 @@ def test_threads_end(monkeypatch, how):
 
 
 @either_thread
-def test_an_iterator_that_failed_can_be_collected(monkeypatch, handing_over):
-    hand_over(monkeypatch, handing_over)
+def test_an_iterator_that_failed_can_be_collected(hand_over, handing_over):
+    hand_over(handing_over)
     ahead = PrefetchingIter([numbers(1000), Failing()])
     for _ in range(2):  # asked again it fails again, rather than to wait for a thread that has ended
         with pytest.raises(OSError, match="the disk is gone"):
@@ -263,8 +258,8 @@ def test_batch_repr():
 
 @either_thread
 @pytest.mark.parametrize("depth", [0, 1, 4])
-def test_read_ahead(depth, monkeypatch, handing_over):
-    hand_over(monkeypatch, handing_over)
+def test_read_ahead(depth, hand_over, handing_over):
+    hand_over(handing_over)
     ahead = ReadAheadIter(numbers(), depth)
     assert (ahead.batch_size, ahead.provide_data) == (4, numbers().provide_data)
     for _ in range(3):
@@ -282,8 +277,8 @@ def test_read_ahead(depth, monkeypatch, handing_over):
 
 @either_thread
 @pytest.mark.parametrize("depth", [0, 4])
-def test_reset_is_for_what_was_returned(depth, monkeypatch, handing_over):
-    hand_over(monkeypatch, handing_over)
+def test_reset_is_for_what_was_returned(depth, hand_over, handing_over):
+    hand_over(handing_over)
     ahead = ReadAheadIter(numbers(last_batch_handle="roll_over"), depth)
     next(ahead)
     time.sleep(0.02)  # the source comes to its end, where two samples are left over
@@ -295,8 +290,8 @@ def test_reset_is_for_what_was_returned(depth, monkeypatch, handing_over):
 
 @either_thread
 @pytest.mark.parametrize("make", [PrefetchingIter, lambda source: ReadAheadIter(source, 2)])
-def test_an_error_is_raised_again_and_leaves_no_thread(make, monkeypatch, handing_over):
-    hand_over(monkeypatch, handing_over)
+def test_an_error_is_raised_again_and_leaves_no_thread(make, hand_over, handing_over):
+    hand_over(handing_over)
     ahead = make(Failing())
     for _ in range(2):
         with pytest.raises(OSError, match="the disk is gone"):

@@ -31,18 +31,8 @@ def asked(reader):
     return answer
 
 
-@pytest.fixture
-def pace(monkeypatch):
-    """How long handing over is said to take: nothing lets the thread read, all that is too long keeps it from that."""
-
-    def set_pace(seconds):
-        monkeypatch.setattr(read_ahead, "_HANDING_OVER", seconds)
-
-    return set_pace
-
-
 @pytest.mark.parametrize("count", [3, 2], ids=["a batch", "the end"])
-def test_asking_again_while_the_thread_reads(count, pace):
+def test_asking_again_while_the_thread_reads(count, hand_over):
     goes_on = threading.Event()
 
     class Slow(NDArrayIter):
@@ -52,9 +42,9 @@ def test_asking_again_while_the_thread_reads(count, pace):
             return super().next()
 
     reader = Reader(Slow(np.arange(count, dtype=np.float32), batch_size=1), depth=1)
-    pace(-1)
+    hand_over(-1)
     assert reader.get()[0].data[0].item() == 0  # the thread may read one
-    pace(float("inf"))
+    hand_over(float("inf"))
     second = asked(reader)
     goes_on.set()
     assert second() == 1
@@ -62,16 +52,16 @@ def test_asking_again_while_the_thread_reads(count, pace):
     reader.close()
 
 
-def test_asking_again_after_an_end_that_the_thread_has_found(pace):
+def test_asking_again_after_an_end_that_the_thread_has_found(hand_over):
     reader = Reader(source(1), depth=1)
-    pace(-1)
+    hand_over(-1)
     assert reader.get()[0].data[0].item() == 0
     assert [asked(reader)() for _ in range(3)] == [None, None, None]
     reader.close()
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
-def test_batches_come_in_order_whoever_reads_them(depth, pace):
+def test_batches_come_in_order_whoever_reads_them(depth, hand_over):
     draws = np.random.default_rng(depth)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # threads take turns everywhere
@@ -79,7 +69,7 @@ def test_batches_come_in_order_whoever_reads_them(depth, pace):
         for _ in range(30):
             reader = Reader(source(60), depth)
             for expected in range(60):
-                pace(draws.choice([-1.0, 1e-5, float("inf")]))
+                hand_over(draws.choice([-1.0, 1e-5, float("inf")]))
                 assert asked(reader)() == expected
             assert [asked(reader)() for _ in range(2)] == [None, None]
             reader.close()
@@ -87,9 +77,9 @@ def test_batches_come_in_order_whoever_reads_them(depth, pace):
         sys.setswitchinterval(before)
 
 
-def test_an_iterator_that_is_collected_does_not_wait_for_its_thread(monkeypatch):
+def test_an_iterator_that_is_collected_does_not_wait_for_its_thread(hand_over):
     """A collection may run within `threading`, which holds locks then that a join would wait for."""
-    monkeypatch.setattr(read_ahead, "_HANDING_OVER", -math.inf)
+    hand_over(-math.inf)
     goes_on, reads = threading.Event(), threading.Event()
 
     class Slow(NDArrayIter):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from rebind import metric
+from rebind import metric, tuning
 from rebind.device import cpu
 from rebind.errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
-from rebind.metric import confusion
 from rebind.metric.base import metrics
 from rebind.ndarray import NDArray, array
 
@@ -133,7 +132,7 @@ def test_no_value_is_read_before_get(name, settings, label, pred, reference, mon
 @pytest.mark.parametrize(
     ("labels", "scores"), [((40,), (40, 7)), ((5, 3, 4), (5, 7, 3, 4)), ((6,), (6,))], ids=str
 )
-def test_accuracy_of_few_is_that_of_many(labels, scores, dtype, monkeypatch):
+def test_accuracy_of_few_is_that_of_many(labels, scores, dtype):
     """Few numbers are counted by NumPy, many and those of other devices by PyTorch."""
     drawn = torch.Generator().manual_seed(0)
     label = torch.randint(0, 7, labels, generator=drawn).float() + 0.5
@@ -143,8 +142,8 @@ def test_accuracy_of_few_is_that_of_many(labels, scores, dtype, monkeypatch):
         label[-1] = pred[-1] = 3
 
     found = metric.Accuracy().measure(label, pred)
-    monkeypatch.setattr("rebind.metric.classification._FEW", 0)
-    assert found == tuple(map(int, metric.Accuracy().measure(label, pred)))
+    with tuning.changed(numpy_score_elements=0):
+        assert found == tuple(map(int, metric.Accuracy().measure(label, pred)))
     assert found[0] > 0
 
 
@@ -406,14 +405,13 @@ def test_labels_that_are_a_column(name):
     assert flat.get() == column.get()
 
 
-def test_pairs_are_counted_when_many_wait(monkeypatch):
-    monkeypatch.setattr(confusion, "_MAX_PAIRS", 20)
-    monkeypatch.setattr(confusion, "_MAX_TENSORS", 2)
+def test_pairs_are_counted_when_many_wait():
     made, parts = metric.PCC(), []
-    for _ in range(5):
-        made.update([LABEL[:4]], [PROBABILITY[:4]])
-        made.update([LABEL], [PROBABILITY])
-        parts.append(len(made.sum_metric.waiting))
+    with tuning.changed(waiting_pairs=20, waiting_pair_tensors=2):
+        for _ in range(5):
+            made.update([LABEL[:4]], [PROBABILITY[:4]])
+            made.update([LABEL], [PROBABILITY])
+            parts.append(len(made.sum_metric.waiting))
     assert max(parts) <= 3 and made.sum_metric.counted is not None
     expected = np.concatenate([LABEL[:4], LABEL] * 5), np.concatenate([PROBABILITY[:4], PROBABILITY] * 5)
     assert made.get()[1] == pytest.approx(multiclass(expected[0], expected[1].argmax(1)))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rebind import tuning
 from rebind.errors import FormatError
 from rebind.recordio import RecordReader, RecordWriter, pack, read_index, stream, unpack
 from rebind.recordio.lists import read_list
@@ -62,10 +63,10 @@ def test_payloads_come_back(tmp_path):
         assert sorted({*starts} - {writer.position}) == positions
 
 
-def test_any_content_is_read_or_refused(tmp_path, monkeypatch):
+@tuning.changed(record_buffer_bytes=16)
+def test_any_content_is_read_or_refused(tmp_path):
     path = tmp_path / "a.rec"
     taken = []
-    monkeypatch.setattr(stream, "_BUFFERING", 16)
 
     @fuzz(CONTENTS)
     def check(content):

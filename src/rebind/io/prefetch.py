@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from ..checks import LIST, Kind, check_kind, or_none
 from ..errors import ArgumentError, ShapeError
+from ..tuning import current
 from .batch import DataBatch, DataDesc, as_descs
 from .iterator import ITERATOR, CurrentBatch, DataIter, State
 from .read_ahead import Reader, close_readers
 
 __all__ = ["PrefetchingIter"]
-
-_DEPTH = 2  # batches that wait, each with the memory it takes
 
 
 _ITERATORS = Kind("an iterator or a list of them", lambda value: hasattr(value, "next") or LIST.allows(value))
@@ -117,7 +116,8 @@ class PrefetchingIter(CurrentBatch):
         if self._done:
             return False
         if self._readers is None:
-            self._readers = [Reader(each, _DEPTH) for each in self.iters]
+            depth = current().prefetched_batches
+            self._readers = [Reader(each, depth) for each in self.iters]
         batches, self._positions = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
         if None in batches:
             self._done = True

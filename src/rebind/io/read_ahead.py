@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
+from ..tuning import current
 from .batch import DataBatch
 from .iterator import DataIter, OneArrayBatch, State
 
 __all__ = ["ReadAheadIter", "Reader", "close_readers"]
-
-#: Seconds that handing a batch from one thread to another costs both of them, about.
-_HANDING_OVER = 1e-4
 
 
 class _Item(NamedTuple):
@@ -63,7 +61,7 @@ class Reader:
             if batch is not None:
                 raise batch
             return None, position
-        if min(away, took) > _HANDING_OVER:
+        if min(away, took) > current().hand_over_seconds:
             self._pool = self._pool or ThreadPoolExecutor(1, "rebind-prefetch")
             while len(self._ahead) < self._depth:
                 self._ahead.append(self._pool.submit(self._read))

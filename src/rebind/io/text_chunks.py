@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ..errors import FormatError, MissingFileError
+from ..tuning import current
 from .iterator import State
 from .partition import byte_bounds, check_part
 
 __all__ = ["TextChunk", "TextChunks"]
 
-_SIZE = 1 << 18  # bytes of a chunk: its arrays of numbers stay in the processor's cache
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -111,15 +111,16 @@ class TextChunks:
 
     def _read(self, path: str, offset: int, stop: int) -> bytes:
         try:
+            size = current().text_chunk_bytes
             with open(path, "rb", buffering=0) as file:
                 file.seek(offset)
-                text = file.read(min(_SIZE, stop - offset))
-                while text and offset + len(text) < stop and b"\n" not in text[-_SIZE:]:
+                text = file.read(min(size, stop - offset))
+                while text and offset + len(text) < stop and b"\n" not in text[-size:]:
                     if len(text) > self._longest:
                         TextChunk(text, path, offset).fail_line(
                             0, f"must have at most {self._longest} bytes; got more. Is it text, in lines?"
                         )
-                    text += file.read(min(_SIZE, stop - offset - len(text)))
+                    text += file.read(min(size, stop - offset - len(text)))
         except FileNotFoundError:
             raise MissingFileError(f"{path} must exist; it was there before") from None
         if not text:
@@ -195,7 +196,7 @@ def _line_after(path: str, offset: int) -> int:
     """Return where the first line begins that follows the one at `offset`."""
     with open(path, "rb") as file:
         file.seek(offset)
-        while block := file.read(_SIZE):
+        while block := file.read(current().text_chunk_bytes):
             if (found := block.find(b"\n")) >= 0:
                 return file.tell() - len(block) + found + 1
         return file.tell()
@@ -205,7 +206,7 @@ def _newlines(path: str, stop: int) -> int:
     count = 0
     if stop:
         with open(path, "rb") as file:
-            while stop > 0 and (block := file.read(min(_SIZE, stop))):
+            while stop > 0 and (block := file.read(min(current().text_chunk_bytes, stop))):
                 count += block.count(b"\n")
                 stop -= len(block)
     return count

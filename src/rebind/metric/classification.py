@@ -11,14 +11,12 @@ from torch import Tensor
 
 from ..checks import INT, check_kind, check_numbers
 from ..errors import ParameterError, ShapeError
+from ..tuning import current
 from .arrays import same_length
 from .base import metrics
 from .eval_metric import EvalMetric
 
 __all__ = ["Accuracy", "TopKAccuracy"]
-
-#: Scores up to which NumPy counts: it takes a third of the time that PyTorch needs to begin its operators.
-_FEW = 1 << 15
 
 
 def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor | int, int]:
@@ -31,7 +29,7 @@ def correct(label: Tensor, pred: Tensor, *, axis: int = 1) -> tuple[Tensor | int
     (1, 2)
     """
     arrays = _in_numpy(pred, label)
-    if arrays is None or arrays[0].size > _FEW:
+    if arrays is None or arrays[0].size > current().numpy_score_elements:
         if _are_scores(label.shape, pred.shape, axis):
             pred = pred.argmax(axis)
         return (pred.long().reshape(-1) == label.long().reshape(-1)).sum(), label.numel()

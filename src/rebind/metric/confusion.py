@@ -12,16 +12,13 @@ from torch import Tensor
 
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray.sending import sent
+from ..tuning import current
 from .arrays import Arrays, as_pairs, as_tensor, together
 from .base import metrics
 from .eval_metric import AveragedMetric, EvalMetric, averaging_constructor
 from .packing import unpack
 
 __all__ = ["F1", "MCC", "PCC"]
-
-# Limits of what waits to be counted: counting needs the device to be waited for, waiting needs memory.
-_MAX_PAIRS = 1 << 20
-_MAX_TENSORS = 256
 
 
 def binary_counts(label: Tensor, pred: Tensor, who: str) -> Tensor:
@@ -204,9 +201,9 @@ class Pairs(NamedTuple):
         counted = self.counted if more.counted is None else _sum(self.counted, more.counted)
         found = Pairs(counted, self.waiting + more.waiting, self.size + more.size)
         # Counting waits for the device, but once for a million pairs; joining waits for nothing.
-        if found.size > _MAX_PAIRS:
+        if found.size > current().waiting_pairs:
             return Pairs(found.matrix(), (), 0)
-        if len(found.waiting) > _MAX_TENSORS:
+        if len(found.waiting) > current().waiting_pair_tensors:
             return found._replace(waiting=(_joined(found.waiting),))
         return found
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from ..errors import ArgumentError, FormatError, ParameterError
+from ..tuning import current
 
 __all__ = ["LONGEST", "MAGIC", "Payload", "RecordReader", "RecordWriter", "parts_of", "record_heads"]
 
@@ -30,9 +31,6 @@ LONGEST = 2**29 - 1
 
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 _HEAD = struct.Struct("<II")
-
-# Large enough to read several small records at once, small enough to throw away after a jump to another record.
-_BUFFERING = 1 << 16
 
 
 def parts_of(payload: bytes) -> Iterator[bytes]:
@@ -144,7 +142,7 @@ class RecordReader:
 
     def __init__(self, path: str, buffering: int | None = None) -> None:
         self.path = path
-        self._file = io.BufferedReader(io.FileIO(path), buffering or _BUFFERING)
+        self._file = io.BufferedReader(io.FileIO(path), buffering or current().record_buffer_bytes)
         self._size = 0
         self.position = 0
         # Where the file itself stands: asking it would be a call of the system for every record.
@@ -200,7 +198,7 @@ class RecordReader:
         self._stands_at = -1
         rest = b""
         while True:
-            more = self._file.read(_BUFFERING)
+            more = self._file.read(current().record_buffer_bytes)
             window = rest + more
             for found in _aligned_magics(window):
                 # The first part of a record, whole or not; what follows it are parts of the same record.

@@ -11,10 +11,9 @@ import numpy as np
 from ...checks import warn_user
 from ...errors import FormatError, MissingFileError, ParameterError
 from ...io.number_text import NotANumber, parse_numbers
+from ...tuning import current
 
 __all__ = ["read_vectors"]
-
-_LINES = 4096  # that are parsed together
 
 
 def read_vectors(path: str, elem_delim: str = " ", encoding: str = "utf8") -> tuple[list[str], np.ndarray]:
@@ -41,8 +40,8 @@ def read_vectors(path: str, elem_delim: str = " ", encoding: str = "utf8") -> tu
     width: int | None = None
     try:
         with open(path, encoding=encoding) as file:
-            lines = enumerate(file, 1)
-            while block := list(islice(lines, _LINES)):
+            lines, size = enumerate(file, 1), current().parsed_lines
+            while block := list(islice(lines, size)):
                 numbers: list[str] = []
                 places: list[int] = []
                 for place, token, rest, count in _fields(path, block, elem_delim):
