@@ -161,6 +161,8 @@ class Tuning:
 
     # Input, and metrics.
 
+    #: More labels than this are not looked through before training: each batch of them would be read twice.
+    checked_labels: int = 10_000_000
     #: What it costs a thread and its caller, about, to hand a batch over. Batches that take less time to read, or to
     #: work on, are read when they are asked for.
     hand_over_seconds: float = 1e-4

@@ -15,6 +15,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..overriding import overrides
 from ..protocols import Batch
+from ..tuning import current
 from .batches import AnyBatch, labels_of, whole
 from .callback_checks import check_callbacks
 from .data_checks import check_figures
@@ -28,8 +29,6 @@ __all__ = [
 
 T = TypeVar("T")
 
-#: More labels than this are not looked through before training: each batch of them would be read twice.
-_MOST_LABELS = 10_000_000
 _LOSSES = ("MakeLoss", "make_loss")
 
 
@@ -188,4 +187,5 @@ def _labels(data: object) -> list[NDArray]:
     if not isinstance(pairs, list) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
         return []
     arrays = [array for _, array in pairs]
-    return arrays if sum(getattr(array, "size", 0) for array in arrays) <= _MOST_LABELS else []
+    size = sum(getattr(array, "size", 0) for array in arrays)
+    return arrays if size <= current().checked_labels else []
