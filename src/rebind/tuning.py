@@ -88,7 +88,7 @@ class Tuning:
     # Operators: layers on the CPU.
 
     #: From so many elements of a weight on oneDNN is asked for products in float32, which is quicker than MKL there. Of
-    #: smaller layers the calls are what takes time.
+    #: smaller layers the calls are what takes time. Dense layers read it once, at import.
     onednn_weight_elements: int = 1 << 19
     #: From so many rows on it is asked for their gradients, too.
     onednn_gradient_rows: int = 2

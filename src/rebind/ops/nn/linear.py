@@ -24,6 +24,9 @@ from .large_products import gradient_of_rows, gradient_of_weight, linear
 
 __all__ = ["embedding", "fully_connected"]
 
+#: Read once, as small steps consist of such calls.
+_LARGE = current().onednn_weight_elements
+
 
 @operator("FullyConnected", skip=lambda name, p: name == "bias" and p.no_bias, owns_output=True)
 def fully_connected(
@@ -62,7 +65,7 @@ def fully_connected(
     if weight.shape[0] != num_hidden:
         raise ShapeError(f"weight must have num_hidden {num_hidden} rows; got {tuple(weight.shape)}")
     # Small layers, whose calls are what takes time, ask for themselves.
-    multiply = F.linear if weight.numel() < current().onednn_weight_elements else linear
+    multiply = F.linear if weight.numel() < _LARGE else linear
     if data.dim() == 2:
         return multiply(data, weight, bias)
     rows = as_rows(data) if flatten else data
@@ -83,7 +86,7 @@ def _(
     p: Params, head_grad: Tensor, output: Tensor, data: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     matrix = head_grad if head_grad.dim() == 2 else _matrix(head_grad)
-    is_small = weight.numel() < current().onednn_weight_elements
+    is_small = weight.numel() < _LARGE
     found = matrix.mm(weight) if is_small else gradient_of_rows(matrix, weight)
     return found if data.dim() == 2 else found.view(*data.shape)
 
@@ -94,7 +97,7 @@ def _(
 ) -> Tensor:
     rows = data if data.dim() == 2 else as_rows(data) if p.flatten else _matrix(data)
     matrix = head_grad if head_grad.dim() == 2 else _matrix(head_grad)
-    is_small = weight.numel() < current().onednn_weight_elements
+    is_small = weight.numel() < _LARGE
     return matrix.t().mm(rows) if is_small else gradient_of_weight(matrix, rows)
 
 
