@@ -15,7 +15,7 @@ from ..tuning import current
 
 __all__ = ["BatchInputs"]
 
-_dense_shape_of = operator.attrgetter("storage.tensor.shape")
+_dense_shape_of = operator.attrgetter("storage.memory.shape")
 
 _CAN_LEND = lazy_clone is not None and is_lazy is not None
 

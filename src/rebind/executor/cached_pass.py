@@ -11,7 +11,7 @@ from ..grad_mode import grad_mode
 from ..graph.control_flow import is_stateful
 from ..ndarray import NDArray
 from ..ndarray.same_memory import are_dense
-from ..ndarray.storage import DenseStorage
+from ..ndarray.storage import CONTIGUOUS, DenseStorage
 from .batch_inputs import BatchInputs
 from .cache import Guard
 from .programs import Program, Results
@@ -128,10 +128,11 @@ class CachedPass:
                 or gradient.dtype is not dtype
                 or storage.shared
                 or type(storage) is not DenseStorage
+                or storage.layout is not CONTIGUOUS
             ):
                 slot.take_gradient(gradient)
             else:  # as `take_gradient`, for every argument in every step
-                storage.tensor = gradient
+                storage.memory = gradient
 
 
 def _replaces_gradients(runner: Runner) -> bool:

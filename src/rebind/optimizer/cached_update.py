@@ -8,14 +8,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from ..executor.cache import Guard
 from ..ndarray import NDArray
 from ..ndarray.same_memory import are_dense
-from .arrays import StoredState, inner_tensors, tensors_of
+from .arrays import StoredState, inner_tensors
 from .base import Optimizer
 from .group import LOW_PRECISION
 from .step import Rates
 
 __all__ = ["CachedUpdate"]
 
-_dtype_of = operator.attrgetter("storage.tensor.dtype")
+_dtype_of = operator.attrgetter("storage.memory.dtype")
+_memory_of = operator.attrgetter("storage.memory")
 
 
 class CachedUpdate:
@@ -33,7 +34,7 @@ class CachedUpdate:
     >>> from rebind import nd
     >>> from rebind.optimizer import create
     >>> sgd, weights, states = create("sgd", learning_rate=0.5), [nd.ones((2,))], {0: None}
-    >>> cached = CachedUpdate.of(lambda: sgd, [0], weights, states)
+    >>> cached = CachedUpdate.of(lambda: (sgd, states), [0], weights)
     >>> cached.guard.holds(), cached.run([0], weights, [nd.ones((2,))])
     (True, True)
     >>> weights[0].asnumpy().tolist()
@@ -56,20 +57,21 @@ class CachedUpdate:
     @classmethod
     def of(
         cls,
-        optimizer_in_use: Callable[[], Optimizer],
+        in_use: Callable[[], tuple[Optimizer, Mapping[Hashable, StoredState]]],
         index: Sequence[Hashable],
         weights: Sequence[NDArray],
-        states: Mapping[Hashable, StoredState],
     ) -> CachedUpdate | None:
         """Return it for an update that was made; None where the next one has to look at its arrays again.
+
+        `in_use` returns the optimizer and the states by index: a file, or other workers, may bring others of both.
 
         >>> from rebind import nd
         >>> from rebind.optimizer import create
         >>> weight = nd.ones((2,), dtype="float16")  # which may have a master copy
-        >>> CachedUpdate.of(lambda: create("sgd"), [0], [weight], {0: None}) is None
+        >>> CachedUpdate.of(lambda: (create("sgd"), {0: None}), [0], [weight]) is None
         True
         """
-        optimizer = optimizer_in_use()
+        optimizer, states = in_use()
         if not are_dense(weights) or not optimizer.is_ours or {*map(_dtype_of, weights)} & {*LOW_PRECISION}:
             return None
         present = [states[i] for i in index]
@@ -79,8 +81,8 @@ class CachedUpdate:
         arrays = [array for of_one in members for array in of_one or ()]
 
         def objects() -> tuple[object, ...]:
-            now = optimizer_in_use()
-            return (now, now.is_ours, *map(states.get, index))
+            optimizer, states = in_use()
+            return (optimizer, optimizer.is_ours, *map(states.get, index))
 
         guard = Guard.of(arrays, objects)
         return None if guard is None else cls(optimizer, index, weights, present, guard)
@@ -100,7 +102,9 @@ class CachedUpdate:
         if tuple(index) != self.index or not (self.takes(weights) and self.takes(grads)):
             return False
         self.optimizer._set_current_context(weights[0].context.device_id)
-        self.optimizer.update_tensors(self.index, tensors_of(weights), tensors_of(grads), self._inner)
+        # `takes` has seen that they are dense, in the order of their axes.
+        memory, gradients = [*map(_memory_of, weights)], [*map(_memory_of, grads)]
+        self.optimizer.update_tensors(self.index, memory, gradients, self._inner)
         return True
 
 

@@ -166,7 +166,7 @@ class Updater:
         """
         if not self.is_ours or not self.optimizer.takes_all or not all(map(self.states_synced.get, index)):
             return None
-        return CachedUpdate.of(lambda: self.optimizer, index, weights, self.states)
+        return CachedUpdate.of(lambda: (self.optimizer, self.states), index, weights)
 
     def states_of(self, index: Sequence[Hashable], weight: Sequence[NDArray]) -> list[StoredState]:
         """Return the states of weights; those of weights that have none yet are made.
