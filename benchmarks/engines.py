@@ -96,8 +96,8 @@ class Options:
     tuned: bool = False  # with the settings of `rebind.tune`, which all engines get
 
 
-#: What `rebind.tune` sets, as glibc and libgomp read it from the environment: for engines that are not rebind's.
-TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "GOMP_SPINCOUNT": "2000"}
+#: What `rebind.tune` sets, as glibc reads it from the environment: for engines that are not rebind's.
+TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1)}
 
 
 class WorkerProcess:

@@ -104,8 +104,9 @@ def test_a_batch_of_fit_calls_few_operators(row: str, bound: int) -> None:
     assert sum(one_batch(row, Operators).values()) <= bound
 
 
-# Six to eight more than there were: what looks at the data and notes where an error came passes each batch on.
-@pytest.mark.parametrize(("row", "bound"), [("mlp", 185), ("lenet", 362)])
+# A pass and an update are cached one by one, and the tensor of a storage, which knows its layout, is a property:
+# some 50 and 90 calls more than where a whole step was cached as one.
+@pytest.mark.parametrize(("row", "bound"), [("mlp", 236), ("lenet", 450)])
 def test_a_batch_of_fit_calls_few_functions(row: str, bound: int) -> None:
     found = one_batch(row, python_calls)
     assert sum(found.values()) <= bound, found.most_common()
@@ -114,12 +115,12 @@ def test_a_batch_of_fit_calls_few_functions(row: str, bound: int) -> None:
 @pytest.mark.parametrize(
     ("call", "bound"),
     [
-        (lambda x: mx.nd.relu(x), 9),
-        (lambda x: x + x, 8),
-        (lambda x: x + 1.0, 11),
-        (lambda x: mx.nd.dot(x, x), 9),
-        (lambda x: mx.nd.sum(x, axis=1), 11),
-        (lambda x: mx.nd.FullyConnected(x, x, num_hidden=2, no_bias=True), 9),
+        (lambda x: mx.nd.relu(x), 10),
+        (lambda x: x + x, 10),
+        (lambda x: x + 1.0, 12),
+        (lambda x: mx.nd.dot(x, x), 11),
+        (lambda x: mx.nd.sum(x, axis=1), 12),
+        (lambda x: mx.nd.FullyConnected(x, x, num_hidden=2, no_bias=True), 11),
     ],
     ids=["relu", "add", "add_number", "dot", "sum", "FullyConnected"],
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import config
 from .tune import tune
 
-if config.get("REBIND_TUNE"):  # before PyTorch is loaded, which reads what waits are set
+if config.get("REBIND_TUNE"):  # before PyTorch is loaded, which allocates
     tune()
 
 # isort: split

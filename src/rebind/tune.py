@@ -13,11 +13,6 @@ __all__ = ["Tuning", "give_back_freed_memory", "tune"]
 
 #: Numbers of glibc's `mallopt`, from malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -3, -4
-#: How often a thread of OpenMP looks whether there is more to do before it sleeps: some 0.1 ms, longer than the pause
-#: between two operators. libgomp's own 300,000 take 13 ms.
-_SPINS = "2000"
-_SPIN_COUNT = "GOMP_SPINCOUNT"
-
 #: The settings that stand, by name, with what puts each back.
 _active: dict[str, Callable[[], None]] = {}
 
@@ -35,8 +30,8 @@ class Tuning:
 
     Examples
     --------
-    >>> Tuning({"memory": "freed memory is used again"}, {"short_waits": "PyTorch is loaded"})
-    <Tuning: memory: freed memory is used again; not short_waits: PyTorch is loaded>
+    >>> Tuning({"memory": "freed memory is used again"})
+    <Tuning: memory: freed memory is used again>
     """
 
     done: dict[str, str] = field(default_factory=dict)
@@ -52,7 +47,7 @@ class Tuning:
 
         ``memory``: glibc cannot go back to thresholds that grow with the arrays that a program frees. It gets those
         that they grow to, 32 MB for a block of its own and 64 MB for what may lie free at the heap's end, and what is
-        free is given back. ``short_waits``: the variable goes; PyTorch, once loaded, has read it.
+        free is given back.
 
         >>> tuning = tune()
         >>> tuning.undo()
@@ -71,7 +66,7 @@ class Tuning:
         self.undo()
 
 
-def tune(*, memory: bool = True, short_waits: bool = True) -> Tuning:
+def tune(*, memory: bool = True) -> Tuning:
     """Set what makes training faster in this process, for everything that runs in it; return what was set.
 
     A setting of the user's own in the environment stands. To call it again changes nothing. ``rebind run`` and ``rebind
@@ -85,20 +80,21 @@ def tune(*, memory: bool = True, short_waits: bool = True) -> Tuning:
         (glibc's `mallopt`: no `mmap`, no trimming below 2 GB). It gains 3 to 9 % of the training step of ResNet-18 and
         21 % of ResNet-50's inference of 16 images; small networks gain nothing. It costs memory: what the program has
         freed stays with the process. Unless there is any ``MALLOC_*``, or ``malloc`` in ``GLIBC_TUNABLES``.
-    short_waits
-        Have the threads that share an operator sleep after 0.1 ms without work, not 13 ms (``GOMP_SPINCOUNT=2000``).
-        It gains half the time of a step and more while other programs keep the processors busy. It costs up to 10 % of
-        a large network's step on a quiet machine, since a thread that sleeps takes longer to go on. It must be set
-        before PyTorch is loaded. Unless there is ``GOMP_SPINCOUNT`` or ``OMP_WAIT_POLICY``.
+
+    Notes
+    -----
+    How long threads of OpenMP wait for each other is for the environment to say, before PyTorch is loaded: on a machine
+    that other programs keep busy, ``GOMP_SPINCOUNT=2000`` halves the time of a step; on a quiet one it costs a third of
+    a small network's step, so that it is not set here.
 
     Examples
     --------
     >>> with tune() as tuning:
-    ...     "short_waits" in tuning.not_done  # PyTorch is loaded
-    True
+    ...     sorted([*tuning.done, *tuning.not_done])
+    ['memory']
     """
     tuning = Tuning()
-    wanted = {"memory": (memory, _reuse_memory), "short_waits": (short_waits, _wait_shortly)}
+    wanted = {"memory": (memory, _reuse_memory)}
     for name, (is_wanted, apply) in wanted.items():
         if not is_wanted:
             continue
@@ -152,19 +148,3 @@ def give_back_freed_memory() -> None:
     """
     if "memory" in _active:
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _wait_shortly() -> tuple[str, Callable[[], None]]:
-    for name in (_SPIN_COUNT, "OMP_WAIT_POLICY"):
-        if name in os.environ:
-            raise _NotSetError(f"the environment has {name}")
-    if sys.platform != "linux":
-        raise _NotSetError("PyTorch's threads are libgomp's on Linux only")
-    if "torch" in sys.modules:
-        raise _NotSetError(f"PyTorch is loaded, and reads {_SPIN_COUNT} from the environment when it is")
-    os.environ[_SPIN_COUNT] = _SPINS
-    return f"{_SPIN_COUNT}={_SPINS}", _forget_spins
-
-
-def _forget_spins() -> None:
-    os.environ.pop(_SPIN_COUNT, None)

@@ -59,7 +59,7 @@ def tensors_of(arrays: Sequence[NDArray], channels_last: Collection[int] = ()) -
     return [
         array.storage.memory.movedim(1, -1)  # type: ignore[attr-defined]  # it is dense
         if i in channels_last
-        else array.tensor
+        else array.storage.tensor  # type: ignore[attr-defined]
         for i, array in enumerate(arrays)
     ]
 
