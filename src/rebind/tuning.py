@@ -44,8 +44,6 @@ class Tuning:
 
     # Executors: inputs and outputs.
 
-    #: Inputs from so many elements on are lent by a batch, where PyTorch can; fewer are copied in less time.
-    lent_input_elements: int = 1 << 12
     #: Outputs of so many elements or fewer are copied out of inference mode: that takes less time than to look at their
     #: memory.
     copied_output_elements: int = 1 << 12

@@ -19,7 +19,7 @@ from rebind.symbol.functions import make_function
 from .changes import exchange_weight, exe, set_params, view_of_data, write_weight
 
 S = mx.sym
-SIZE = 70  # so that a batch of 64 has enough elements to be lent, and outputs enough not to be copied
+SIZE = 70  # so that outputs have enough elements not to be copied
 
 
 def network() -> Any:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("own_backends")
 S = mx.sym
 #: How close compiled code comes.
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
-SIZE = 70  # so that a batch of four has enough elements to be lent
+SIZE = 70
 
 
 def network(dropout: float) -> Any:

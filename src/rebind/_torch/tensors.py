@@ -12,7 +12,7 @@ from torch import Tensor
 from .private import optional, private
 
 __all__ = [
-    "base_of", "disabled_torch_function", "is_lazy", "is_zero_tensor", "lazy_clone", "make_wrapper", "may_be_view",
+    "base_of", "disabled_torch_function", "is_zero_tensor", "make_wrapper", "may_be_view",
     "storage_key", "version_of",
 ]  # fmt: skip
 
@@ -70,21 +70,6 @@ def is_zero_tensor(tensor: Tensor) -> bool:
 def storage_key(storage: torch.UntypedStorage) -> int:
     """Return a number that no other living storage has."""
     return storage.data_ptr()
-
-
-def _shares_until_written(clone: Any) -> bool:
-    x = torch.zeros(2)
-    made = clone(x)
-    x.add_(1)
-    return bool(made.sum() == 0)
-
-
-#: A copy that is made when one of the two is written; None where there is none.
-lazy_clone: Any = optional(
-    "torch._lazy_clone", "an input that nobody writes is not copied", _shares_until_written
-)
-#: Whether a tensor is such a copy that was not made yet.
-is_lazy: Any = optional("torch._C._is_cow_tensor", "says whether an operator has written to a lazy copy")
 
 
 @private(

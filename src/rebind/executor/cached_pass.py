@@ -53,13 +53,6 @@ class CachedPass:
         self.runner, self.program, self.inputs, self.guard = runner, program, inputs, guard
         arrays = runner.arrays
         self.tensors = arrays.memory()
-        # Two variables may be one argument: an array may be there twice.
-        loaded = {id(array) for array in inputs.arrays}
-        self._loaded = [
-            (i, slot.array)
-            for i, slot in enumerate(arrays.order)
-            if slot.array is not None and id(slot.array) in loaded
-        ]
         self._wanted = [
             (slot, slot.grad, slot.grad.storage.dtype) for slot in arrays.wanted if slot.grad is not None
         ]
@@ -78,7 +71,7 @@ class CachedPass:
         # Custom operators may do anything, and autograd records the arrays themselves.
         if program.is_recorded or is_stateful(runner.graph):
             return None
-        guard = _guard_of(runner, program, inputs)
+        guard = _guard_of(runner, program)
         return None if guard is None else cls(runner, program, inputs, guard)
 
     def run(self, batch: Sequence[NDArray], run: Run | None = None) -> bool:
@@ -101,23 +94,17 @@ class CachedPass:
         source, random_state = plan.random_source(runner.device, replays=bool(runner.arrays.wanted))
         try:
             with grad_mode(False):
-                self._load(batch)
+                self.inputs.load(batch)
                 results = (run or self.program.run)([*self.tensors, *prepared], source)
         except Exception:
             if run is not None:  # it may have updated weights
                 raise
             return False  # the plain way meets it again, and says which node it is
-        self.inputs.note_run()
         runner.end(Pass(self.program, results.new_aux, random_state, None), results.outputs)
         if isinstance(results.way_back, ComputedGradients):
             self._put(results.way_back.compute())
             runner.move_statistics(results.new_aux)
         return True
-
-    def _load(self, batch: Sequence[NDArray]) -> None:
-        self.inputs.load(batch)
-        for i, array in self._loaded:
-            self.tensors[i] = array.tensor
 
     def _put(self, gradients: Sequence[Tensor | None]) -> None:
         """Put gradients into their arrays."""
@@ -142,12 +129,11 @@ def _replaces_gradients(runner: Runner) -> bool:
     return bool(wanted) and plain and are_dense([slot.grad for slot in wanted if slot.grad is not None])
 
 
-def _guard_of(runner: Runner, program: Program, inputs: BatchInputs) -> Guard | None:
-    """Return a guard of all arrays but the inputs; None where some are not dense."""
-    if not are_dense(inputs.arrays):
-        return None
-    loaded = {id(array) for array in inputs.arrays}
+def _guard_of(runner: Runner, program: Program) -> Guard | None:
+    """Return a guard of all arrays; None where some are not dense."""
     bound = [*(slot.array for slot in runner.arrays.order), *runner.arrays.aux.values()]
-    others = [array for array in bound if array is not None and id(array) not in loaded]
     compiled = program.plan.compiled
-    return Guard.of(others, lambda: (runner.observer, None if compiled is None else compiled.failure))
+    return Guard.of(
+        [array for array in bound if array is not None],
+        lambda: (runner.observer, None if compiled is None else compiled.failure),
+    )

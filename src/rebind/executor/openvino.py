@@ -127,8 +127,7 @@ class _Request:
 
     To be given others in each run takes it longer: 70 µs, and 35 with copies, for a small network that it computes in
     17. They are copied by one thread: of pictures PyTorch would leave half to its second one, which then looks for more
-    to do while OpenVINO's threads compute, and takes 5 ms of ResNet-50's 48 from them. It is PyTorch that copies: what
-    it has lent of a batch it can read without a copy first.
+    to do while OpenVINO's threads compute, and takes 5 ms of ResNet-50's 48 from them.
     """
 
     def __init__(self, compiled: Any) -> None:

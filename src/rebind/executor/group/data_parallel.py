@@ -308,8 +308,6 @@ class DataParallelExecutorGroup(Generic[Desc]):
                 exe.forward_before_backward()
             else:
                 exe.forward(training)
-        if self._one_device is not None:
-            self._one_device.note_run()
 
     def _load(self, data_batch: Batch | Sequence[Batch]) -> None:
         """Copy each device's slice of a batch to it."""
