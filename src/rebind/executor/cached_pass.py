@@ -93,7 +93,7 @@ class CachedPass:
             runner.arrays.fill(plan.constants)
         source, random_state = plan.random_source(runner.device, replays=bool(runner.arrays.wanted))
         try:
-            with grad_mode(False):
+            with grad_mode(False), runner.plans.threads(inference=self.program.is_inference):
                 self.inputs.load(batch)
                 results = (run or self.program.run)([*self.tensors, *prepared], source)
         except Exception:
@@ -102,7 +102,8 @@ class CachedPass:
             return False  # the plain way meets it again, and says which node it is
         runner.end(Pass(self.program, results.new_aux, random_state, None), results.outputs)
         if isinstance(results.way_back, ComputedGradients):
-            self._put(results.way_back.compute())
+            with runner.plans.threads():
+                self._put(results.way_back.compute())
             runner.move_statistics(results.new_aux)
         return True
 

@@ -98,7 +98,7 @@ def run_with_update(runner: Runner, step: JointStep, update: Update) -> None:
     source, random_state = plan.random_source(runner.device)
     inputs = _memory(runner.arrays)
     try:
-        with grad_mode(False):
+        with grad_mode(False), runner.plans.threads():
             results = step(states, rates, inputs, source)
     except NotCompiledError as error:
         reason = str(error)

@@ -136,7 +136,8 @@ class Runner:
             return self._run_instead(program, observer)
         source, random_state = program.plan.random_source(self.device)
         try:
-            results = program.run(inputs, source, observer)
+            with self.plans.threads(inference=program.is_inference):
+                results = program.run(inputs, source, observer)
         except Exception as error:
             if self.programs.instead_of(program) is None:
                 explained = program.explain(error)
@@ -195,7 +196,8 @@ class Runner:
         assert way_back is not None
         if self.arrays.reused:
             head_grads = dealiased_from(head_grads, self.arrays.reused)
-        way_back(self.arrays, head_grads, on_gradient)
+        with self.plans.threads():
+            way_back(self.arrays, head_grads, on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.program.plan.target.training:
             self.move_statistics(last.new_aux)
