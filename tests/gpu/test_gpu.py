@@ -41,7 +41,9 @@ pytestmark = [
     pytest.mark.skipif(DEVICE.startswith("gpu") and not num_gpus(), reason="needs a GPU"),
     pytest.mark.usefixtures("own_backends"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # compilers import what torch itself deprecates
-    pytest.mark.filterwarnings("ignore:Embedding. data must hold indices"),  # as where the recorded rows are tested
+    pytest.mark.filterwarnings(
+        "ignore:Embedding. data must hold indices"
+    ),  # as where the recorded rows are tested
 ]
 
 
@@ -281,11 +283,14 @@ def check_inference(dtype: str, backend: str, gpu: Device) -> Executor:
             },
             {name: mx.nd.array(random.random(array.shape) + 0.5) for name, array in exact.aux_dict.items()},
         )
-    for number in range(3):
+    # Over many batches: of one alone, the CPU's own rounding is 0.2 to 0.8 times the mean.
+    squares = np.zeros(2)
+    for number in range(24):
         data = np.random.default_rng(number).normal(size=(4, 6, 9, 9)).astype("float32")
         expected, *others = (exe.forward(data=data)[0].asnumpy() for exe in (exact, *found))
-        on_cpu, on_gpu = (np.sqrt(np.square(each - expected).mean()) for each in others)
-        assert on_gpu < 2 * on_cpu + 1e-6
+        squares += [np.square(each - expected).mean() for each in others]
+    on_cpu, on_gpu = np.sqrt(squares / 24)
+    assert on_gpu < 1.5 * on_cpu + 1e-6
     return found[1]
 
 
