@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -74,12 +75,6 @@ class Operator:
     tensor([2., 2.])
     """
 
-    # A name that is misspelt in a declaration is an error.
-    __slots__ = (
-        "_parsed", "_read", "_resolve", "aliases", "depends_on_parameters", "inference", "kernels", "labels", "name",
-        "record", "returned_aux", "shared", "signature", "subgraphs",
-    )  # fmt: skip
-
     def __init__(
         self,
         name: str,
@@ -107,17 +102,29 @@ class Operator:
         self.depends_on_parameters = resolve is not None
         self._resolve = resolve
         self._parsed: dict[Hashable, Params] = {}
-        if isinstance(signature, Signature):
-            self._take(signature)
-        else:
-            self._read = signature
-            self.__class__ = _Unread
+        self._signature = signature
+        self._check: Callable[[Params], str | None] | None = None
 
-    def _take(self, signature: Signature) -> None:
-        """Set the signature, and what follows from it."""
-        #: Auxiliary states whose new values the function returns, after the outputs.
-        self.returned_aux = () if self.kernels.writes_aux else signature.aux_names
-        self.signature = signature
+    @cached_property
+    def signature(self) -> Signature:
+        """What a call gives, read when it is first asked for.
+
+        >>> from rebind.ops import find
+        >>> find("FullyConnected").signature.input_names
+        ('data', 'weight', 'bias')
+        """
+        signature = self._signature if isinstance(self._signature, Signature) else self._signature()
+        return signature if self._check is None else replace(signature, check=self._check)
+
+    @cached_property
+    def returned_aux(self) -> tuple[str, ...]:
+        """Auxiliary states whose new values the function returns, after the outputs.
+
+        >>> from rebind.ops import find
+        >>> find("BatchNorm").returned_aux
+        ('moving_mean', 'moving_var')
+        """
+        return () if self.kernels.writes_aux else self.signature.aux_names
 
     def draws(self, p: Params, training: bool = True) -> bool:
         """Return whether a call with parameters `p` draws random numbers.
@@ -350,7 +357,7 @@ class Operator:
             ...
         rebind.errors.ParameterError: scaled: factor must not be 0; got 0.0
         """
-        self.signature = replace(self.signature, check=rule)
+        self._check = rule
         return rule
 
     # What needs more than one of the four records.
@@ -454,31 +461,6 @@ class Operator:
         signature = self.signature
         names = signature.inputs_for(p, len(inputs)) if signature.variadic else signature.input_names
         return self.kernels.over_targets(names, inputs, targets, p)
-
-
-class _Unread(Operator):
-    """An operator until its signature has been read.
-
-    It is a class of its own, since one with a `__getattr__` has every attribute found more slowly.
-    """
-
-    __slots__ = ()
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            # Asked for a slot that is empty.
-            if name not in ("signature", "returned_aux"):
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            # Two threads that come first together read the same twice.
-            self._take(self._read())
-            self.__class__ = Operator
-            return getattr(self, name)
-
-    def check(self, rule: Callable[[Params], str | None]) -> Callable[[Params], str | None]:
-        read = self._read
-        self._read = lambda: replace(read(), check=rule)
-        return rule
 
 
 def find(name: str) -> Operator:
