@@ -136,3 +136,31 @@ time.sleep(0.1)
 def test_a_process_ends_while_a_thread_frees_what_was_dropped():
     ended = subprocess.run([sys.executable, "-c", _DROPPED], capture_output=True, text=True, timeout=120)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+_WAITING = """
+import time
+
+import numpy as np
+
+from rebind.io import NDArrayIter
+from rebind.io.read_ahead import ReadAheadIter
+
+
+class Slow(NDArrayIter):
+    def next(self):
+        print("reads", flush=True)
+        time.sleep(0.5)
+        return super().next()
+
+
+ahead = ReadAheadIter(Slow(np.ones((100, 2)), batch_size=2), prefetch_buffer=8)
+ahead.next()
+"""
+
+
+def test_a_process_that_ends_waits_for_the_batch_that_is_being_read_only():
+    ended = subprocess.run([sys.executable, "-c", _WAITING], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    # The first one, which was asked for, and that which the thread reads meanwhile.
+    assert ended.stdout.count("reads") <= 2

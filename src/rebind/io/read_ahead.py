@@ -64,7 +64,7 @@ class Reader:
         if min(away, took) > current().hand_over_seconds:
             self._pool = self._pool or ThreadPoolExecutor(1, "rebind-prefetch")
             while len(self._ahead) < self._depth:
-                self._ahead.append(self._pool.submit(self._read))
+                self._ahead.append(self._pool.submit(self._read_in_thread, self._pool))
         self._returned = time.perf_counter()
         return batch, position
 
@@ -83,6 +83,14 @@ class Reader:
         if batch is None or isinstance(batch, Exception):
             self._last = item
         return item
+
+    def _read_in_thread(self, pool: ThreadPoolExecutor) -> _Item:
+        # At the end of a program a pool runs what it was given, and takes no more: nobody waits for further batches.
+        try:
+            pool.submit(int)
+        except RuntimeError:
+            return _Item(None, None, 0.0)
+        return self._read()
 
     def _begin_again_in_child(self) -> None:
         """Read on from the batch that was returned last, in a child of a fork, where the thread is not.
