@@ -1,6 +1,6 @@
 """Keys in brackets, from what users of MXNet write to what torch takes.
 
-What is selected is what NumPy selects. `_selection` alone knows how: reading, writing and gradients follow from it.
+What is selected is what NumPy selects. `_steps` alone knows how: reading, writing and gradients follow from it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -168,7 +168,9 @@ def read(tensor: Tensor, key: TorchKey) -> Tensor:
     try:
         if _is_as_in_torch(key, tensor):
             return tensor[key]
-        return _selection(key, tensor.shape, tensor.device).read(tensor)
+        block, backwards, rest = _steps(key, tensor)
+        selected = tensor[block].flip(backwards) if backwards else tensor[block]
+        return selected[rest] if rest else selected
     except IndexError as error:
         raise _out_of_bounds(tensor, key, error) from None
 
@@ -189,7 +191,12 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
         elif _is_as_in_torch(key, tensor):
             tensor[key] = value
         else:
-            _selection(key, tensor.shape, tensor.device).write(tensor, value)
+            block, backwards, rest = _steps(key, tensor)
+            target = tensor[block]
+            changed = target.flip(backwards) if backwards else target
+            changed[rest or ...] = value
+            if backwards:
+                target.copy_(changed.flip(backwards))
     except IndexError as error:
         raise _out_of_bounds(tensor, key, error) from None
     except (RuntimeError, ValueError) as error:
@@ -229,101 +236,42 @@ def _is_as_in_torch(key: TorchKey, tensor: Tensor) -> bool:
     return not arrays or (not tensor.is_cuda and _follow_each_other(indices))
 
 
-class _Selection(NamedTuple):
-    """What a key selects of arrays of one shape, in steps that torch has.
+def _steps(key: TorchKey, tensor: Tensor) -> tuple[tuple[TorchIndex, ...], list[int], tuple[TorchIndex, ...]]:
+    """Return a key of a regular block, the axes of the block to flip, and the key of what is selected from it then.
 
-    Attributes
-    ----------
-    view
-        A key of ints, forward slices and None. Axes that arrays index are whole in it.
-    order
-        The axes of that view, those that arrays index first.
-    arrays
-        The indices of these axes.
-    made
-        The number of axes that the arrays make.
-    place
-        The first of them in the result.
-    flips
-        The axes of the result that run backwards.
+    Without arrays the block is what is selected, and the last key empty. Beside an array ints are arrays too, which
+    broadcast with it: the axes that arrays make are in front where something is between them, ints included.
+
+    >>> _steps((0, slice(None, None, -1), torch.tensor([0, 1])), torch.zeros(2, 3, 4))
+    ((slice(None, None, None), slice(0, 3, 1), slice(None, None, None)), [1], (tensor([0]), slice(None, None, None), ...
     """
-
-    view: tuple[TorchIndex, ...]
-    order: tuple[int, ...]
-    arrays: tuple[Tensor, ...]
-    made: int
-    place: int
-    flips: tuple[int, ...]
-
-    def read(self, tensor: Tensor) -> Tensor:
-        """Return what is selected of a tensor."""
-        selected = tensor[self.view]
-        if self.arrays:
-            in_front, in_place = self._made_axes()
-            selected = selected.permute(self.order)[self.arrays].movedim(in_front, in_place)
-        return selected.flip(self.flips) if self.flips else selected
-
-    def write(self, tensor: Tensor, value: Tensor | float) -> None:
-        """Set what is selected of a tensor."""
-        if isinstance(value, Tensor):
-            value = self._with_all_axes(value)
-            value = value.flip(self.flips) if self.flips else value
-            in_front, in_place = self._made_axes()
-            value = value.movedim(in_place, in_front)
-        tensor[self.view].permute(self.order)[self.arrays or ...] = value
-
-    def _made_axes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the axes that arrays make as torch has them, in front, and in the result."""
-        return tuple(range(self.made)), tuple(range(self.place, self.place + self.made))
-
-    def _with_all_axes(self, value: Tensor) -> Tensor:
-        """Return a value with as many axes as what is selected: leading axes of size 1 are added or left out."""
-        surplus = value.ndim - (len(self.order) - len(self.arrays) + self.made)
-        if surplus > 0 and value.shape[:surplus].numel() == 1:
-            return value[(0,) * surplus]
-        return value[(None,) * -surplus] if surplus < 0 else value
-
-
-def _selection(key: TorchKey, shape: torch.Size, device: torch.device) -> _Selection:
-    """Return what a key selects of arrays of a shape, as NumPy defines it.
-
-    Beside an array, ints are arrays too, which broadcast with it. The axes that arrays make take the place of theirs
-    where these follow each other in the key, else they are in front.
-
-    >>> zero_and_one = torch.tensor([0, 1])
-    >>> found = _selection((0, slice(None), zero_and_one), torch.Size([2, 3, 4]), zero_and_one.device)
-    >>> found.order, found.arrays, found.place
-    ((0, 2, 1), (tensor([0]), tensor([0, 1])), 0)
-    """
-    indices = _as_tuple(key)
-    basic = is_basic(indices)
-    view: list[TorchIndex] = []
-    indexed: list[int] = []  # axes of the view, as `retained`
-    retained: list[int] = []
-    arrays: list[Tensor] = []
+    basic = is_basic(key)
+    block: list[TorchIndex] = []
+    rest: list[TorchIndex] = []
     backwards: list[int] = []
-    place = axis = 0
-    for index in _expanded(indices, len(shape)):
-        if index is None or isinstance(index, slice):
-            if isinstance(index, slice) and index.step is not None and index.step < 0:
-                index = _forward(index, shape[axis])
-                backwards.append(len(retained))
-            retained.append(len(retained) + len(indexed))
-            view.append(index)
+    axis = retained = 0  # of the array, and of the block
+    for index in _expanded(_as_tuple(key), tensor.dim()):
+        count = _axes_of(index)
+        if isinstance(index, slice):
+            if index.step is not None and index.step < 0:
+                index = _forward(index, tensor.shape[axis])
+                backwards.append(retained)
+            block.append(index)
+            rest.append(_EVERYTHING)
+            retained += 1
         elif basic:
-            view.append(index)
+            block.append(index)
+            retained += index is None
         else:
-            if not arrays and _follow_each_other(indices):
-                place = len(retained)
-            found = _arrays_of(index, axis, shape, device)
-            arrays += found
-            # A single bool indexes an axis that the view adds.
-            view += [None if isinstance(index, bool) else _EVERYTHING] * len(found)
-            indexed += range(len(retained) + len(indexed), len(retained) + len(indexed) + len(found))
-        axis += _axes_of(index)
-    made = max([each.ndim for each in arrays], default=0)
-    flips = tuple([n if n < place else n + made for n in backwards])
-    return _Selection(tuple(view), (*indexed, *retained), tuple(arrays), made, place, flips)
+            if count and not isinstance(index, Tensor):
+                index = torch.tensor([index], device=tensor.device)
+            if isinstance(index, Tensor):
+                _require_within(index, axis, tensor.shape)
+            block += [_EVERYTHING] * count
+            rest.append(index)
+            retained += count
+        axis += count
+    return tuple(block), backwards, () if basic else tuple(rest)
 
 
 def _forward(index: slice, size: int) -> slice:
@@ -338,49 +286,39 @@ def _forward(index: slice, size: int) -> slice:
 
 def _follow_each_other(indices: Sequence[TorchIndex]) -> bool:
     """Return whether nothing is between the arrays of a key, which ints count as here."""
-    places = [
+    positions = [
         n for n, index in enumerate(indices)
         if index is not None and index is not Ellipsis and not isinstance(index, slice)
     ]  # fmt: skip
-    return places[-1] - places[0] == len(places) - 1
+    return positions[-1] - positions[0] == len(positions) - 1
 
 
-def _arrays_of(index: TorchIndex, axis: int, shape: torch.Size, device: torch.device) -> list[Tensor]:
-    """Return the arrays of indices that an int, a bool, a mask or an array beside others is, from an axis on."""
-    if isinstance(index, bool):
-        return [torch.zeros(int(index), dtype=torch.int64, device=device)]
-    if not isinstance(index, Tensor):
-        index = torch.tensor([index], device=device)
-    if index.dtype is not torch.bool:
-        _require_within(index, axis, shape[axis])
-        return [index]
-    if index.shape != shape[axis : axis + index.ndim]:
-        raise IndexError(
-            f"a mask must have the size of what it selects from, {tuple(shape[axis : axis + index.ndim])} from axis "
-            f"{axis} on; got {tuple(index.shape)}"
-        )
-    return list(index.nonzero(as_tuple=True))
+def _require_within(index: Tensor, axis: int, shape: torch.Size) -> None:
+    """Raise an IndexError where an array of indices, or a mask, does not fit its axis: a GPU would not recover from it.
 
-
-def _require_within(index: Tensor, axis: int, size: int) -> None:
-    """Raise an IndexError where an array of indices has one outside of its axis: a GPU would not recover from it.
-
-    >>> _require_within(torch.tensor([0, 3]), axis=1, size=3)
+    >>> _require_within(torch.tensor([0, 3]), axis=1, shape=torch.Size([2, 3]))
     Traceback (most recent call last):
         ...
     IndexError: index 3 is out of bounds for axis 1 with size 3
     """
-    if index.numel():
+    if index.dtype is torch.bool:
+        sizes = shape[axis : axis + index.ndim]
+        if index.shape != sizes:
+            raise IndexError(
+                f"a mask must have the size of what it selects from, {tuple(sizes)} from axis {axis} on; "
+                f"got {tuple(index.shape)}"
+            )
+    elif index.numel():
         least, most = torch.stack(torch.aminmax(index)).tolist()  # waits once
-        if least < -size or most >= size:
-            wrong = most if most >= size else least
-            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
+        if least < -shape[axis] or most >= shape[axis]:
+            wrong = most if most >= shape[axis] else least
+            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
 
 
 def _out_of_bounds(tensor: Tensor, key: TorchKey, error: IndexError) -> Exception:
     if not is_basic(key):  # torch does not count the axes that ints take
         try:
-            _selection(key, tensor.shape, tensor.device)
+            _steps(key, tensor)
         except IndexError as found:
             error = found
     text = str(error).splitlines()[0]
