@@ -16,7 +16,7 @@ from ..ops.python_operators import PYTHON_OPERATORS, BinaryNames
 from ..params import Params
 from .base import Array, ArrayBase, Scalar
 from .calls import invoke_by_name
-from .invoke import invoke
+from .compute import invoke
 from .reading import array_like
 from .storage import DenseStorage
 

@@ -18,7 +18,7 @@ from ..ops.frontend import bind_arguments, warn_ignored
 from ..params import Params
 from ..tuning import current
 from .base import ArrayBase, wrap
-from .invoke import invoke
+from .compute import invoke
 from .storage import DenseStorage
 
 __all__ = ["call", "invoke_by_name", "make_caller"]

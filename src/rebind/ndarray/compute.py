@@ -1,6 +1,7 @@
-"""Running one operator on the tensors of arrays: the path of every `nd.X` call.
+"""Running one operator on arrays: the path of every `nd.X` call.
 
-Arrays that are not dense leave it at one check, to a kernel for their storage types or to dense copies.
+`invoke` makes arrays of what `compute` returns of their tensors, and remembers them in a record. Arrays that are not
+dense leave the path at one check, to a kernel for their storage types or to dense copies.
 """
 
 from __future__ import annotations
@@ -14,20 +15,94 @@ from torch import Tensor
 from .. import generators
 from .._torch.tensors import base_of, may_be_view
 from ..device import Device, current_device, parse_device
+from ..errors import ArgumentError, ShapeError, shown
 from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
 from ..mode import mode
 from ..ops import Operator, explain
 from ..ops.storage_types import infer_storage_types, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
-from .base import ArrayBase
+from .base import ArrayBase, wrap, wrap_tensor
+from .history import remember
 from .integer_gradients import Results, compute_exactly
-from .storage import DenseStorage, Storage
+from .storage import CONTIGUOUS, DenseStorage, Storage
 
 __all__ = [
-    "compute", "device_of", "raise_explained", "take_states", "unaliased", "unaliased_single", "with_modes",
+    "compute", "device_of", "invoke", "raise_explained", "take_states", "unaliased", "unaliased_single", "with_modes",
     "write_in_backward",
 ]  # fmt: skip
+
+
+def invoke(
+    op: Operator,
+    arrays: Sequence[ArrayBase | None],
+    p: Params,
+    out: ArrayBase | Sequence[ArrayBase] | None = None,
+    device: Device | None = None,
+) -> Any:
+    """Run `op` with parsed parameters; return its visible outputs, an array or a list, or `out` filled.
+
+    >>> import rebind as mx
+    >>> from rebind.ops import find
+    >>> op = find("clip")
+    >>> invoke(op, [mx.nd.array([1, 5])], op.parse({"a_min": 0, "a_max": 2})).asnumpy().tolist()
+    [1.0, 2.0]
+    """
+    if out is not None:
+        return _invoke_into(op, arrays, p, out, device)
+    recording = mode.recording
+    results, device = compute(op, arrays, p, device, recording)
+    # The common case first: every call of nd.X comes through here.
+    if len(results) == 1 and not recording:
+        first = results[0]
+        return wrap_tensor(first, device) if isinstance(first, Tensor) else wrap(first, device)
+    made = [
+        wrap_tensor(value, device) if isinstance(value, Tensor) else wrap(value, device) for value in results
+    ]
+    if recording:
+        remember(op, p, arrays, made)
+    return made[0] if len(made) == 1 else made
+
+
+def _invoke_into(
+    op: Operator,
+    arrays: Sequence[ArrayBase | None],
+    p: Params,
+    out: ArrayBase | Sequence[ArrayBase],
+    device: Device | None,
+) -> ArrayBase | Sequence[ArrayBase]:
+    targets: list[ArrayBase] = [out] if isinstance(out, ArrayBase) else list(out)
+    if not all(isinstance(target, ArrayBase) for target in targets):
+        raise ArgumentError(f"out must be an NDArray, or a list of them; got {shown(out)}", argument="out")
+    # What is recorded needs results of its own; what writes its states is never recorded.
+    recording = mode.recording
+    if op.kernels.writes_over and (op.kernels.writes_aux or not recording):
+        kernel = op.kernel_over(arrays, targets, p)
+        if kernel is not None and _take_writes(targets):
+            compute(op, arrays, p, device, recording, kernel)
+            return out
+    results, device = compute(op, arrays, p, device, recording)
+    if len(targets) != len(results):
+        raise ArgumentError(
+            f"out must hold {len(results)} arrays; got {len(targets)}", argument="out"
+        ).locate(op.name)
+    # Checked one by one: `write` would broadcast a smaller result.
+    for target, value in zip(targets, results, strict=True):
+        if target.storage.shape != value.shape:
+            raise ShapeError(
+                f"out must have shape {tuple(value.shape)}; got {target.shape}", argument="out"
+            ).locate(op.name)
+        target.write(value if isinstance(value, Tensor) else wrap(value, device))
+    return out
+
+
+def _take_writes(targets: Sequence[ArrayBase]) -> bool:
+    """Make arrays ready for a kernel that writes into their memory; return False when one of them is not dense."""
+    for target in targets:
+        if not isinstance(target.storage, DenseStorage):
+            return False
+        target.begin_write(recorded=False)
+    return True
 
 
 def compute(
@@ -60,7 +135,7 @@ def compute(
         storage = array.storage
         if not isinstance(storage, DenseStorage):  # the one check for other storages on this path
             return _compute_non_dense(op, arrays, p, device, recording, kernel_over)
-        tensor = storage.tensor
+        tensor = storage.memory if storage.layout is CONTIGUOUS else storage.materialize()
         if recording and array.leaf is not None:
             # torch records operations on the leaf; the content itself is a constant to it.
             if array.leaf.dtype is not tensor.dtype:  # whole numbers, recorded in floating point
@@ -106,9 +181,9 @@ def compute(
 
 def _detach_states(tensors: list[Tensor | None], count: int) -> None:
     """Replace auxiliary states, the last `count`, by what is not recorded: as in MXNet they have no gradient."""
-    for place in range(-count, 0):
-        if (tensor := tensors[place]) is not None and tensor.requires_grad:
-            tensors[place] = tensor.detach()
+    for i in range(-count, 0):
+        if (tensor := tensors[i]) is not None and tensor.requires_grad:
+            tensors[i] = tensor.detach()
 
 
 def raise_explained(error: Exception, op: Operator, tensors: Sequence[Tensor | None], p: Params) -> NoReturn:
@@ -267,7 +342,10 @@ def unaliased(value: Tensor, inputs: Sequence[Tensor | None]) -> Tensor:
 def _begins_with_one(value: Tensor, inputs: Sequence[Tensor | None]) -> bool:
     """Whether a result that is no view begins in memory where an input does: itself, or what `detach` returns."""
     start = value.data_ptr()
-    return any([tensor is not None and tensor.data_ptr() == start for tensor in inputs])
+    for tensor in inputs:  # noqa: SIM110  # a generator takes several times as long, in each call
+        if tensor is not None and tensor.data_ptr() == start:
+            return True
+    return False
 
 
 def unaliased_single(value: Tensor, inputs: Sequence[Tensor | None], recording: bool) -> Tensor:

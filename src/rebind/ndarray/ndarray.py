@@ -22,8 +22,8 @@ from ..ops.storage_types import storage_number
 from .arithmetic import BINARY, BinaryOperators, combine
 from .base import ArrayBase, Scalar, wrap, wrap_tensor
 from .calls import call
+from .compute import invoke
 from .gradients import GradReq, mark, run_backward
-from .invoke import invoke
 from .methods import OperatorMethods
 from .numpy_like import Nested, run_on_arrays
 from .reading import copied
