@@ -36,8 +36,8 @@ def lose(victim: int, number: int, where: str) -> str:
     try:
         for step in range(100):
             if where == "transfer":
-                rows = [torch.empty(100_000) for _ in range(job.size)]
-                job.transfer([torch.ones(100_000)] * job.size, rows, step).wait(f"step {step}")
+                rows = {rank: torch.empty(100_000) for rank in range(job.size)}
+                job.transfer(dict.fromkeys(rows, torch.ones(100_000)), rows, step).wait(f"step {step}")
             if where == "sum":
                 job.sum(torch.ones(100_000))
             if where == "broadcast":

@@ -85,12 +85,11 @@ def gather_bytes(job: Job, what: str, content: bytes) -> list[bytes]:
     [b'hello']
     """
     lengths = cast(list[int], job.exchange(what, len(content)))
-    nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
-        job.transfer([_array(content), *nothing[1:]], nothing, Tag.FROM_FIRST).wait(what)
+        job.transfer({0: _array(content)}, {}, Tag.FROM_FIRST).wait(what)
         return []
     rows = [torch.empty(length, dtype=torch.uint8) for length in lengths]
-    job.transfer(nothing, [None, *rows[1:]], Tag.FROM_FIRST).wait(what)
+    job.transfer({}, dict(enumerate(rows)), Tag.FROM_FIRST).wait(what)
     return [content, *(row.numpy().tobytes() for row in rows[1:])]
 
 
@@ -102,13 +101,12 @@ def scatter_bytes(job: Job, what: str, contents: Sequence[bytes] | None) -> byte
     b'hello'
     """
     said = job.exchange(what, None if job.rank > 0 else [len(each) for each in contents or ()])[0]
-    nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
         row = torch.empty(cast(list[int], said)[job.rank], dtype=torch.uint8)
-        job.transfer(nothing, [row, *nothing[1:]], Tag.FROM_FIRST).wait(what)
+        job.transfer({}, {0: row}, Tag.FROM_FIRST).wait(what)
         return row.numpy().tobytes()
     given = list(contents or ())
-    job.transfer([None, *map(_array, given[1:])], nothing, Tag.FROM_FIRST).wait(what)
+    job.transfer(dict(enumerate(map(_array, given))), {}, Tag.FROM_FIRST).wait(what)
     return given[0]
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
@@ -310,24 +310,25 @@ class Job:
 
     # Arrays.
 
-    def transfer(
-        self, outgoing: Sequence[Tensor | None], incoming: Sequence[Tensor | None], tag: int
-    ) -> Transfer:
-        """Begin to send arrays to the other workers and to receive theirs; return what waits for the end.
+    def transfer(self, outgoing: Mapping[int, Tensor], incoming: Mapping[int, Tensor], tag: int) -> Transfer:
+        """Begin to send arrays to other workers and to receive theirs; return what waits for the end.
 
         Parameters
         ----------
         outgoing
-            For each worker a contiguous array for it, or None; nothing is sent to oneself.
+            By worker a contiguous array for it; nothing is sent to oneself.
         incoming
-            For each worker an array to receive into, or None; of the size that the other one sends.
+            By worker an array to receive into, of the size that the other one sends.
         tag
             The number of this transfer: arrays meet those that were sent under the same one.
         """
         operations: list[dist.P2POp] = []
         sent = 0
-        for rank in self._others:
-            target, source = incoming[rank], outgoing[rank]
+        # Each begins with its neighbour, so that not all send to worker 0 first.
+        for rank in sorted(
+            {*outgoing, *incoming} - {self.rank}, key=lambda rank: (rank - self.rank) % self.size
+        ):
+            target, source = incoming.get(rank), outgoing.get(rank)
             if target is not None and target.numel():
                 increment_version(target)  # torch.distributed writes without a trace
                 operations.append(dist.P2POp(dist.irecv, target, None, self._group, tag, rank))
@@ -339,13 +340,11 @@ class Job:
             works = _begin(operations)
         with self._counting:
             self.bytes_sent += sent
-        met = [rank for rank in self._others if incoming[rank] is not None or outgoing[rank] is not None]
-        return Transfer(self, works, met)
+        return Transfer(self, works, list(dict.fromkeys(each.group_peer for each in operations)))
 
     @property
     def _others(self) -> list[int]:
-        """The other workers. Each begins with its neighbour, so that not all send to worker 0 first."""
-        return [(self.rank + step) % self.size for step in range(1, self.size)]
+        return [rank for rank in range(self.size) if rank != self.rank]
 
     def broadcast(self, tensor: Tensor, root: int = 0) -> None:
         """Give all workers the values that worker `root` has, in place.
@@ -437,7 +436,7 @@ class Job:
             The error of a connection, if it is one rather than a wait that was too long.
         """
         assert self._liveness is not None
-        others = sorted(self._others) if missing is None else missing
+        others = self._others if missing is None else missing
         lost: dict[int, str] = {} if self._waiting is None else self._waiting.lost
         if not self._liveness.can_be_read:
             environment = self.environment

@@ -161,7 +161,7 @@ class Bucket(Generic[Key]):
             ]
         rows = [*self._room[tag]]
         rows[me] = outgoing[me]
-        transfer = self.job.transfer(outgoing, rows, tag)
+        transfer = self.job.transfer(dict(enumerate(outgoing)), dict(enumerate(rows)), tag)
         self._incoming.append((keys, Incoming(rows, transfer)))
 
     def collect(self) -> list[Part]:
@@ -196,12 +196,14 @@ class Bucket(Generic[Key]):
         if any(self._lengths):
             packed = self._pack(self._values, self._small[me])
             rows = [self._sample.new_empty(length) for length in self._lengths]
-            transfer = job.transfer([packed] * job.size, rows, self._tag + 1)
+            transfer = job.transfer(dict.fromkeys(range(job.size), packed), dict(enumerate(rows)), self._tag + 1)
             self._settling.append(functools.partial(self._unpack, transfer, rows, packed))
         for key in self._large:
             flat = self._values[key]
             own = self._parts(key, flat)
-            sent = job.transfer([own[me]] * job.size, own, self._key_tag(key) + 1)
+            sent = job.transfer(
+                dict.fromkeys(range(job.size), own[me]), dict(enumerate(own)), self._key_tag(key) + 1
+            )
             self._settling.append(functools.partial(sent.wait, f"weights of {_listed(self.keys)}"))
 
     def settle(self) -> None:

@@ -149,12 +149,11 @@ def _collected(
 ) -> dict[Key, list[StoredState]]:
     """Send the states of some keys to worker 0; there, return the parts of each key by rank."""
     packed = _packed(array for key in forms[job.rank] for array in tensors_of(own[key]))
-    nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
-        job.transfer([packed, *nothing[1:]], nothing, Tag.STATES).wait(who)
+        job.transfer({0: packed}, {}, Tag.STATES).wait(who)
         return {}
     rows = [packed, *(packed.new_empty(_length_of_all(form)) for form in forms[1:])]
-    job.transfer(nothing, list(rows), Tag.STATES).wait(who)
+    job.transfer({}, dict(enumerate(rows)), Tag.STATES).wait(who)
     parts: dict[Key, list[StoredState]] = {}
     for row, form in zip(rows, forms, strict=True):
         for key, state in _unpacked(row, form).items():
@@ -170,16 +169,15 @@ def _given_out(
     forms: Sequence[Mapping[Key, Form]],
 ) -> dict[Key, StoredState]:
     """Send each worker its parts of some keys from worker 0, and return this worker's."""
-    nothing: list[Tensor | None] = [None] * job.size
     if job.rank > 0:
         row = torch.empty(_length_of_all(forms[job.rank]), dtype=torch.uint8)
-        job.transfer(nothing, [row, *nothing[1:]], Tag.STATES).wait(who)
+        job.transfer({}, {0: row}, Tag.STATES).wait(who)
         return _unpacked(row, forms[job.rank])
     rows = [
         _packed(_part(array, sharding, key, rank) for key in form for array in tensors_of(known[key]))
         for rank, form in enumerate(forms)
     ]
-    job.transfer(list(rows), nothing, Tag.STATES).wait(who)
+    job.transfer(dict(enumerate(rows)), {}, Tag.STATES).wait(who)
     return _unpacked(rows[0], forms[0])
 
 

@@ -110,5 +110,5 @@ def sum_over_workers(job: Job, what: str, arrays: Mapping[Key, NDArray], tag: in
 def _from_all(job: Job, what: str, own: Tensor, room: list[Tensor], tag: int) -> list[Tensor]:
     """Send a tensor to all other workers, and return those of all by rank."""
     room[job.rank] = own
-    job.transfer([own] * job.size, list(room), tag).wait(what)
+    job.transfer(dict.fromkeys(range(job.size), own), dict(enumerate(room)), tag).wait(what)
     return room

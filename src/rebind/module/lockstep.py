@@ -81,7 +81,8 @@ class Lockstep:
         # New ones each time: the last may still be read by who sends them.
         self._own = torch.tensor([has_batch, stops], dtype=torch.uint8)
         self._others = [torch.zeros_like(self._own) for _ in range(job.size)]
-        self._transfer = job.transfer([self._own] * job.size, self._others, Tag.TURNS)
+        own = dict.fromkeys(range(job.size), self._own)
+        self._transfer = job.transfer(own, dict(enumerate(self._others)), Tag.TURNS)
 
     def _hear(self) -> bool:
         """Wait for what was said last; return whether another worker has a batch."""
