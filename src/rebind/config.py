@@ -72,8 +72,8 @@ OPTIONS: dict[str, Option] = {
             int,
             0,
             "How many elements make an array big. With kvstore='local' on several devices, gradients are summed and "
-            "each device updates, instead of the store, when a parameter has more (without it, 16 Mi). With "
-            "'dist_sync', smaller ones are not divided over the workers (without it, 4096).",
+            "each device updates, instead of the store, when a parameter has more (without it, 16 Mi). Smaller ones "
+            "are not divided over the workers of 'dist_sync' (without it, all are), nor over servers (4096).",
         ),
         Option(
             "MXNET_OPTIMIZER_AGGREGATION_SIZE",

@@ -130,17 +130,14 @@ class Tuning:
     #: pinned memory stays with the process.
     pinned_copy_bytes: int = 1 << 28
 
-    # Key-value stores. The first four must be the same in all workers.
+    # Key-value stores. The first three must be the same in all workers.
 
     #: A bucket of gradients is full with so many bytes. Sending begins with the first that is full, while backward
-    #: computes the rest (docs/distributed.md).
+    #: computes the rest (docs/distributed.md). An array of so many bytes is alone in one, and is sent from where it is.
     bucket_bytes: int = 8 * 2**20
-    #: Keys of fewer elements are not divided among workers: a message for each part would cost more than the work that
+    #: Keys of fewer elements are not divided among servers: a message for each part would cost more than the work that
     #: it shares. ``MXNET_KVSTORE_BIGARRAY_BOUND`` goes first.
     divided_key_elements: int = 4096
-    #: Parts of at least so many elements are sent from where they are and received where they belong. Smaller ones are
-    #: copied into one message: what a message costs is worth more than what the copy costs (docs/scaling.md).
-    separate_part_elements: int = 512 * 1024
     #: How many bytes of an optimizer's states travel together: enough that messages cost little, and little beside the
     #: states themselves.
     state_message_bytes: int = 64 * 2**20

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from .._torch import foreach
-from ..distributed import Job, Transfer
-from ..tuning import current
+from ..distributed import Exchange
 from .sharding import Sharding
 
-__all__ = ["Bucket", "Incoming", "Part", "fill_buckets"]
+__all__ = ["Bucket", "Part", "fill_buckets"]
 
 Key = TypeVar("Key", bound="str | int")
 
@@ -28,211 +25,130 @@ class Part(NamedTuple):
     weight: Tensor  # a view of the key's value
 
 
-@dataclass
-class Incoming:
-    """What this worker receives for one message: a row from each worker, its own among them."""
-
-    rows: list[Tensor]
-    transfer: Transfer
-
-    def total(self) -> Tensor:
-        """Return the sum of the rows, in the order of the workers, so that a run gives the same bits each time."""
-        # Into memory of a row that was received: the own one may be the user's gradient.
-        first, second, *rest = self.rows
-        target = second if self.transfer.job.rank == 0 else first
-        torch.add(first, second, out=target)
-        for row in rest:
-            target += row
-        return target
-
-
 class Bucket(Generic[Key]):
-    """Some keys of one type and device, divided over the workers.
+    """Some keys of one type and device, one after the other in one array, of which each worker updates a row.
 
-    A push goes through these steps: `add` the gradients, as they become ready; with the last one they are sent.
-    `collect` returns the sums of the parts that this worker updates. `spread` sends the updated parts to the others.
-    `settle` waits for theirs.
+    A push goes through these steps: `add` the gradients, as they become ready. With the last one they can be sent:
+    `scatter`. `collect` returns the sums of the parts that this worker updates. `spread` sends the updated parts to the
+    others. `settle` waits for theirs.
 
     Parameters
     ----------
-    job
-        The workers.
+    rank
+        The number of this worker.
     sharding
         Who updates what.
     values
-        The keys with their values, without further axes; they are written in place.
-    tag
-        The first of two tags for messages of this bucket, which no other one has.
-    key_tag
-        Returns the first of two tags for messages of a key.
+        The keys with their values, without further axes, in the order of `Sharding.groups`; they are written in place.
+    exchange
+        How gradients and weights travel, in rows as `row_edges` returns them.
 
     Examples
     --------
-    >>> from rebind.distributed import current_job
-    >>> weight = torch.zeros(3)
-    >>> bucket = Bucket(current_job(), Sharding.of({"w": 3}, 1, "element"), {"w": weight}, 0, lambda key: 2)
+    >>> from rebind.distributed import Mesh, StagedExchange, current_job
+    >>> values, sharding = {"w": torch.zeros(3)}, Sharding.of({"w": 3}, 1, "element")
+    >>> exchange = StagedExchange(current_job(), Mesh.line_of(1), sharding.row_edges(["w"]), tag=0)
+    >>> bucket = Bucket(0, sharding, values, exchange)
     >>> bucket.add("w", torch.ones(3))
-    True
+    >>> bucket.scatter()
     >>> [part] = bucket.collect()
     >>> part.gradient
     tensor([1., 1., 1.])
     """
 
     def __init__(
-        self,
-        job: Job,
-        sharding: Sharding[Key],
-        values: Mapping[Key, Tensor],
-        tag: int,
-        key_tag: Callable[[Key], int],
+        self, rank: int, sharding: Sharding[Key], values: Mapping[Key, Tensor], exchange: Exchange
     ) -> None:
-        self.job, self.sharding = job, sharding
         self.keys = list(values)
+        self._exchange = exchange
         self._values = dict(values)
-        self._tag, self._key_tag = tag, key_tag
-        self._sample = next(iter(values.values()))
-        least = current().separate_part_elements
-        self._large = [key for key in self.keys if sharding.largest_part(key) >= least]
-        # For each worker the keys whose parts share a message.
-        self._small = [
-            {
-                key: sharding.part(key, rank)
-                for key in self.keys
-                if key not in self._large and rank in sharding.owners(key)
-            }
-            for rank in range(job.size)
-        ]
-        self._lengths = [sum(end - begin for begin, end in own.values()) for own in self._small]
         self._gradients: dict[Key, Tensor] = {}
-        self._incoming: list[tuple[list[Key], Incoming]] = []
-        # What is received into, by the tag of the message: fresh memory in each step would cost as much as the sums.
-        self._room: dict[int, list[Tensor]] = {}
-        self._settling: list[Callable[[], None]] = []
+        parts = {key: sharding.part(key, rank) for key in values}
+        self._own = {key: (begin, end) for key, (begin, end) in parts.items() if begin < end}
+        self._begin = sum(begin for begin, _ in parts.values())  # of this worker's row
+        self._length = sum(end - begin for begin, end in self._own.values())
+        self._size = sum(each.numel() for each in values.values())
+        # Of all keys, first for the gradients and then for the weights; a single key's own arrays do as well.
+        self._array: Tensor | None = None
+        if len(values) > 1 or exchange.size > self._size:
+            self._array = values[self.keys[0]].new_zeros(exchange.size)
 
-    # Gradients go to those who update.
+    @property
+    def is_full(self) -> bool:
+        """Whether all gradients are there."""
+        return len(self._gradients) == len(self.keys)
 
-    def add(self, key: Key, gradient: Tensor) -> bool:
-        """Take the gradient of a key; return whether it was the last, so that all are on their way."""
-        self._gradients[key] = gradient
-        if len(self._gradients) < len(self.keys):
-            return False
-        self._scatter()
-        return True
+    @property
+    def is_ordered(self) -> bool:
+        """Whether all workers must begin to send in the same order, from one thread: NCCL's messages have no tags."""
+        return self._exchange.is_ordered or not self._values[self.keys[0]].is_cpu
 
     @property
     def missing(self) -> list[Key]:
         """The keys whose gradients are not there yet."""
         return [key for key in self.keys if key not in self._gradients]
 
-    @property
-    def on_cpu(self) -> bool:
-        """Whether the values are in the processor's memory."""
-        return self._sample.device.type == "cpu"
+    # Gradients go to those who update.
 
-    @property
-    def _is_whole(self) -> bool:
-        """Whether gradients are the sums already."""
-        return self.job.size == 1
+    def add(self, key: Key, gradient: Tensor) -> None:
+        """Take the gradient of a key."""
+        self._gradients[key] = gradient
 
-    def _scatter(self) -> None:
-        me = self.job.rank
-        if self._is_whole:
-            return
-        if any(self._lengths):
-            self._receive(list(self._small[me]), [self._message(own) for own in self._small], self._tag)
-        for key in self._large:
-            parts = [{key: self.sharding.part(key, rank)} for rank in range(self.job.size)]
-            self._receive([key], [self._message(each) for each in parts], self._key_tag(key))
-
-    def _message(self, parts: Mapping[Key, tuple[int, int]]) -> Tensor:
-        """Return what a worker is sent of the gradients: these parts."""
-        if len(parts) == 1:  # from where it is
-            [(key, (begin, end))] = parts.items()
-            return self._gradients[key][begin:end]
-        return self._pack(self._gradients, parts)
-
-    def _receive(self, keys: list[Key], outgoing: Sequence[Tensor], tag: int) -> None:
-        """Send each worker its message, and make room for what comes from the others."""
-        me = self.job.rank
-        if tag not in self._room:
-            own = outgoing[me]
-            self._room[tag] = [
-                own.new_empty(own.numel() if rank != me else 0) for rank in range(self.job.size)
-            ]
-        rows = [*self._room[tag]]
-        rows[me] = outgoing[me]
-        transfer = self.job.transfer(dict(enumerate(outgoing)), dict(enumerate(rows)), tag)
-        self._incoming.append((keys, Incoming(rows, transfer)))
+    def scatter(self) -> None:
+        """Begin to send the gradients, when all are there."""
+        self._exchange.begin_reduce_scatter(self._joined(self._gradients))
 
     def collect(self) -> list[Part]:
         """Wait for the gradients of the other workers, and return the parts that this one updates."""
-        gradients, self._gradients = self._gradients, {}
-        if self._is_whole:
-            return [Part(key, gradients[key], self._values[key]) for key in self.keys]
-        incoming, self._incoming = self._incoming, []
-        found: list[Part] = []
-        for keys, each in incoming:
-            each.transfer.wait(f"push of {_listed(self.keys)}")
-            if not each.rows[self.job.rank].numel():
-                continue
-            total, at = self._total(keys, each), 0
-            for key in keys:
-                begin, end = self.sharding.part(key, self.job.rank)
-                found.append(Part(key, total[at : at + end - begin], self._values[key][begin:end]))
-                at += end - begin
-        return found
+        total = self._total()
+        self._gradients = {}
+        rows = total.split([end - begin for begin, end in self._own.values()])
+        return [
+            Part(key, row, self._values[key][begin:end])
+            for row, (key, (begin, end)) in zip(rows, self._own.items(), strict=True)
+        ]
 
-    def _total(self, keys: Sequence[Key], incoming: Incoming) -> Tensor:
-        """Return the sum of the rows for these keys' parts."""
-        return incoming.total()
+    def _total(self) -> Tensor:
+        """Return the sum over the workers of this one's row."""
+        return self._exchange.end_reduce_scatter(self._pushed)[: self._length]
+
+    @property
+    def _pushed(self) -> str:
+        """What is waited for, as errors say it."""
+        return f"push of {_listed(self.keys)}"
 
     # Weights come back.
 
     def spread(self) -> None:
         """Begin to send the parts that this worker has updated, and to receive the others' into the values."""
-        job, me = self.job, self.job.rank
-        if job.size == 1:
+        if self._array is None:
+            self._exchange.begin_all_gather(self._values[self.keys[0]])
             return
-        if any(self._lengths):
-            packed = self._pack(self._values, self._small[me])
-            rows = [self._sample.new_empty(length) for length in self._lengths]
-            transfer = job.transfer(dict.fromkeys(range(job.size), packed), dict(enumerate(rows)), self._tag + 1)
-            self._settling.append(functools.partial(self._unpack, transfer, rows, packed))
-        for key in self._large:
-            flat = self._values[key]
-            own = self._parts(key, flat)
-            sent = job.transfer(
-                dict.fromkeys(range(job.size), own[me]), dict(enumerate(own)), self._key_tag(key) + 1
-            )
-            self._settling.append(functools.partial(sent.wait, f"weights of {_listed(self.keys)}"))
+        own = [self._values[key][begin:end] for key, (begin, end) in self._own.items()]
+        row = self._array[self._begin : self._begin + self._length]
+        if own:
+            foreach.copy_(list(row.split([each.numel() for each in own])), own)
+        self._exchange.begin_all_gather(self._array)
 
     def settle(self) -> None:
         """Wait until the weights of all workers are here."""
-        settling, self._settling = self._settling, []
-        for wait in settling:
-            wait()
+        self._exchange.end_all_gather(f"weights of {_listed(self.keys)}")
+        if self._array is not None:
+            values = list(self._values.values())
+            foreach.copy_(values, list(self._array[: self._size].split([each.numel() for each in values])))
 
-    def _unpack(self, transfer: Transfer, rows: Sequence[Tensor], packed: Tensor) -> None:
-        # `packed` is sent until here: it is named so that its memory lives as long.
-        transfer.wait(f"weights of {_listed(self.keys)}")
-        del packed
-        for rank, row in enumerate(rows):
-            if rank != self.job.rank and row.numel():
-                targets = [self._values[key][begin:end] for key, (begin, end) in self._small[rank].items()]
-                foreach.copy_(targets, list(row.split([target.numel() for target in targets])))
-
-    def _pack(self, source: Mapping[Key, Tensor], parts: Mapping[Key, tuple[int, int]]) -> Tensor:
-        """Return parts of arrays in one."""
-        pieces = [source[key][begin:end] for key, (begin, end) in parts.items()]
-        return torch.cat(pieces) if pieces else self._sample.new_empty(0)
-
-    def _parts(self, key: Key, flat: Tensor) -> list[Tensor]:
-        """Return the part of a key for each worker, as views."""
-        return [flat[slice(*self.sharding.part(key, rank))] for rank in range(self.job.size)]
+    def _joined(self, arrays: Mapping[Key, Tensor]) -> Tensor:
+        """Return arrays of all keys in one: that of a single key is one already."""
+        if self._array is None:
+            return arrays[self.keys[0]]
+        torch.cat([arrays[key] for key in self.keys], out=self._array[: self._size])
+        return self._array
 
 
 def fill_buckets(sizes: Mapping[Key, tuple[int, object]], limit: int) -> list[list[Key]]:
     """Return keys in buckets, in their order: each of one kind, and closed when it has `limit` bytes.
+
+    A key that has so many by itself is alone in one, and need not be copied.
 
     Parameters
     ----------
@@ -249,6 +165,9 @@ def fill_buckets(sizes: Mapping[Key, tuple[int, object]], limit: int) -> list[li
     full: list[list[Key]] = []
     open_ones: dict[object, tuple[list[Key], int]] = {}
     for key, (size, kind) in sizes.items():
+        if size >= limit:
+            full.append([key])
+            continue
         keys, sum_of_sizes = open_ones.pop(kind, ([], 0))
         if not keys:
             full.append(keys)

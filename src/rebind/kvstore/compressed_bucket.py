@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from .._torch import foreach
-from ..distributed import Job
-from .bucket import Bucket, Incoming
+from ..distributed import Exchange
+from .bucket import Bucket
 from .compression import Residuals
 from .sharding import Sharding
 
@@ -24,20 +25,25 @@ class CompressedBucket(Bucket[Key]):
 
     Parameters
     ----------
-    job, sharding, values, tag, key_tag
-        As for `Bucket`.
+    rank, sharding, values, exchange
+        As for `Bucket`; `exchange` is for the weights.
     residuals
         What this worker has not sent so far, for all elements of each key.
+    exchange_bytes
+        Returns how rows of bytes travel, which are not added but joined; it is given where the rows begin.
 
     Examples
     --------
-    >>> from rebind.distributed import current_job
+    >>> from functools import partial
+    >>> from rebind.distributed import Mesh, StagedExchange, current_job, join_in_order
     >>> from rebind.kvstore.compression import Compression
-    >>> weight, residuals = torch.zeros(3), Residuals(Compression("2bit", threshold=2))
+    >>> values, residuals = {"w": torch.zeros(3)}, Residuals(Compression("2bit", threshold=2))
     >>> sharding = Sharding.of({"w": 3}, 1, "element")
-    >>> bucket = CompressedBucket(current_job(), sharding, {"w": weight}, 0, lambda key: 2, residuals)
+    >>> staged = partial(StagedExchange, current_job(), Mesh.line_of(1))
+    >>> of_bytes = partial(staged, tag=2, combine=join_in_order)
+    >>> bucket = CompressedBucket(0, sharding, values, staged([0, 3], tag=0), residuals, of_bytes)
     >>> bucket.add("w", torch.tensor([1.0, 2.0, 3.0]))
-    True
+    >>> bucket.scatter()
     >>> [part] = bucket.collect()
     >>> part.gradient
     tensor([0., 2., 2.])
@@ -45,41 +51,36 @@ class CompressedBucket(Bucket[Key]):
 
     def __init__(
         self,
-        job: Job,
+        rank: int,
         sharding: Sharding[Key],
         values: Mapping[Key, Tensor],
-        tag: int,
-        key_tag: Callable[[Key], int],
+        exchange: Exchange,
         residuals: Residuals,
+        exchange_bytes: Callable[[Sequence[int]], Exchange],
     ) -> None:
-        super().__init__(job, sharding, values, tag, key_tag)
+        super().__init__(rank, sharding, values, exchange)
         self._residuals = residuals
+        self._lengths = [end - begin for begin, end in pairwise(sharding.row_edges(self.keys))]
+        sizes = map(residuals.compression.packed_size, self._lengths)
+        self._exchange_bytes = exchange_bytes([0, *accumulate(sizes)])
 
-    @property
-    def _is_whole(self) -> bool:
-        return False  # a worker alone gets what it would have sent
+    def scatter(self) -> None:
+        """Compress the gradients, and begin to send them."""
+        residuals = [self._residuals.of(key, self._gradients[key]) for key in self.keys]
+        # What a call costs is worth more than the copies.
+        gradient = self._joined(self._gradients)[: self._size]
+        residual = torch.cat(residuals) if len(residuals) > 1 else residuals[0]
+        quantize = self._residuals.compression.quantize
+        rows = zip(gradient.split(self._lengths), residual.split(self._lengths), strict=True)
+        self._exchange_bytes.begin_reduce_scatter(torch.cat([quantize(*row) for row in rows]))
+        if len(residuals) > 1:
+            foreach.copy_(residuals, list(residual.split([each.numel() for each in residuals])))
 
-    def _message(self, parts: Mapping[Key, tuple[int, int]]) -> Tensor:
-        pieces = [
-            self._residuals.of(key, self._gradients[key])[begin:end] for key, (begin, end) in parts.items()
-        ]
-        gradient = super()._message(parts)
-        if len(pieces) == 1:
-            return self._residuals.compression.quantize(gradient, pieces[0])
-        # One message is compressed at once: what a call costs is worth more than the copies.
-        residual = torch.cat(pieces) if pieces else torch.empty_like(gradient)
-        packed = self._residuals.compression.quantize(gradient, residual)
-        if pieces:
-            foreach.copy_(pieces, list(residual.split([piece.numel() for piece in pieces])))
-        return packed
-
-    def _total(self, keys: Sequence[Key], incoming: Incoming) -> Tensor:
-        # In the order of the workers, so that a run gives the same bits each time.
-        parts = [self.sharding.part(key, self.job.rank) for key in keys]
-        kind = self._sample.dtype
-        total = self._sample.new_zeros(
-            sum(end - begin for begin, end in parts), dtype=torch.promote_types(kind, torch.float32)
-        )
-        for row in incoming.rows:
+    def _total(self) -> Tensor:
+        packed = self._exchange_bytes.end_reduce_scatter(self._pushed)
+        values = self._values[self.keys[0]]
+        total = values.new_zeros(self._length, dtype=torch.promote_types(values.dtype, torch.float32))
+        # A row from each worker, in an order that is the same in each run, and so are the bits of the sum.
+        for row in packed.view(len(self._lengths), -1) if self._length else ():
             self._residuals.compression.add_to(total, row)
-        return total.to(kind)
+        return total.to(values.dtype)

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from .. import config
-from ..distributed import FINISHED, JSON, Tag, current_job, first_does, from_first
+from ..distributed import (
+    FINISHED,
+    JSON,
+    Exchange,
+    Mesh,
+    StagedExchange,
+    Tag,
+    add_in_order,
+    current_job,
+    first_does,
+    from_first,
+    join_in_order,
+)
 from ..errors import ArgumentError, StateError
 from ..ndarray import NDArray
 from ..optimizer import Updater
@@ -71,6 +84,7 @@ class DistSyncStore(KVStore):
         super().__init__(kind)
         self._job = current_job()
         self._sums_on_device = _ON_DEVICE.get(self.type, False)
+        self._mesh = Mesh.line_of(self._job.size)
         self._numbers: dict[Key, int] = {}  # of the keys, in the order of `init`; the same on all workers
         self._sharding: Sharding[Key] | None = None  # made at the first push
         self._placed: Sharding[Key] | None = None  # by which the optimizer's states are divided
@@ -79,6 +93,7 @@ class DistSyncStore(KVStore):
         self._buckets: dict[tuple[Key, ...], list[Bucket[Key]]] = {}
         self._next_tag = 0
         self._open: dict[Key, Bucket[Key]] = {}  # of the push that has begun, by its keys
+        self._unsent: deque[Bucket[Key]] = deque()  # those of them whose gradients are not on their way
         self._stored_keys: dict[Key, NDArray | None] = {}  # its other keys, whose values are not dense
         self._ahead = OrderedWorker(self._update_share, "rebind-update")
         self._spreading: list[Bucket[Key]] = []  # whose weights are on their way
@@ -160,6 +175,7 @@ class DistSyncStore(KVStore):
         buckets = self._buckets_for(tuple([key for key in keys if self._is_cut(key)]))
         for bucket in buckets:
             self._open.update(dict.fromkeys(bucket.keys, bucket))
+        self._unsent = deque(buckets)
         self._ahead.begin(buckets)
 
     def push_ready(self, key: Key, value: NDArray | Sequence[NDArray]) -> None:
@@ -170,9 +186,18 @@ class DistSyncStore(KVStore):
         if key in self._stored_keys:
             self._stored_keys[key] = total.copy()  # the caller may write into it before the push ends
             return
-        bucket = self._open[key]
-        if bucket.add(key, _flat(total)) and self._updates_ahead(bucket):
-            self._ahead.ready(bucket)
+        self._open[key].add(key, _flat(total))
+        for bucket in self._send_full():
+            if self._updates_ahead(bucket):
+                self._ahead.ready(bucket)
+
+    def _send_full(self) -> list[Bucket[Key]]:
+        """Begin to send the buckets that are full, in their order, and return them."""
+        sent = []
+        while self._unsent and self._unsent[0].is_full:
+            sent.append(self._unsent.popleft())
+            sent[-1].scatter()
+        return sent
 
     def _apply(self, totals: Mapping[Key, NDArray]) -> None:
         if not (self._open or self._stored_keys):
@@ -187,18 +212,19 @@ class DistSyncStore(KVStore):
                     f"KVStore.push: must be of the keys that begin_push() was given; got {key!r}"
                 )
             bucket.add(key, _flat(total))
+        self._send_full()
         self.end_push()
 
     def end_push(self) -> None:
         """Update the weights by what was pushed since `begin_push`."""
         left = self._ahead.ahead
         stored, self._stored_keys = self._stored_keys, {}
-        missing = [key for bucket in left for key in bucket.missing]
+        missing = [key for bucket in self._unsent for key in bucket.missing]
         if missing := missing + [key for key, total in stored.items() if total is None]:
             raise StateError(f"KVStore.push: must give all keys of begin_push(); {missing[:3]} are missing")
         self._open = {}
         self._ahead.wait()
-        if self._clips_over_all is not None:
+        if self._clips_over_all is not None or self.num_workers == 1:  # alone there is nothing to wait for
             self._update_share(*left)
         else:
             for bucket in left:
@@ -232,9 +258,8 @@ class DistSyncStore(KVStore):
     def _updates_ahead(self, bucket: Bucket[Key]) -> bool:
         """Whether a share is updated in a thread while backward still computes other gradients."""
         # Alone there is nothing to wait for, and the update would only be divided; where workers share cores, others
-        # compute while one waits. On GPUs the processor waits for nothing, and NCCL must be given all transfers by one
-        # thread: they have no tags.
-        waits = self.num_workers > 1 and not self._job.shares_cores and bucket.on_cpu
+        # compute while one waits. What must begin in one order is begun by one thread.
+        waits = self.num_workers > 1 and not self._job.shares_cores and not bucket.is_ordered
         return waits and self._clips_over_all is None and may_update_beside(self._updater)
 
     def _update_share(self, *buckets: Bucket[Key]) -> None:
@@ -349,32 +374,44 @@ class DistSyncStore(KVStore):
         self._buckets = {}
 
     def _buckets_for(self, keys: tuple[Key, ...]) -> list[Bucket[Key]]:
-        """Return the buckets for some keys; they are made once for each combination."""
+        """Return the buckets for some keys, in the order in which they are full; made once for each combination."""
         found = self._buckets.get(keys)
         if found is not None:
             return found
         self._job.agree("KVStore.push", "keys", list(keys))
         sharding = self._divided()
-        flat = {key: self._values[key].tensor.view(-1) for key in keys}
-        kinds = {key: (value.nbytes, (value.dtype, value.device)) for key, value in flat.items()}
+        position = {key: i for i, key in enumerate(keys)}
         made = []
-        for members in fill_buckets(kinds, current().bucket_bytes):
-            tag = Tag.BUCKETS + 2 * self._next_tag
-            self._next_tag += 1
-            values = {key: flat[key] for key in members}
-            made.append(self._make_bucket(sharding, values, tag))
+        for group in sharding.groups:
+            if members := [key for key in group if key in position]:
+                made.append(
+                    self._make_bucket(sharding, {key: self._values[key].tensor.view(-1) for key in members})
+                )
+        made.sort(key=lambda bucket: max(position[key] for key in bucket.keys))
         self._buckets[keys] = made
         return made
 
     def _divided(self) -> Sharding[Key]:
         """Return who updates what, after what the optimizer remembers has gone to those."""
         if self._sharding is None:
-            sizes = {key: self._values[key].size for key in self._numbers if self._is_cut(key)}
-            smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or current().divided_key_elements
+            smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or 1
             self._job.agree("KVStore.push", "MXNET_KVSTORE_BIGARRAY_BOUND", smallest)
-            self._sharding = Sharding.of(sizes, self.num_workers, scope_of(self._updater), smallest)
+            sizes = {key: self._values[key].size for key in self._numbers if self._is_cut(key)}
+            scope, ranks = scope_of(self._updater), self._mesh.ranks
+            self._sharding = Sharding.of(sizes, self.num_workers, scope, smallest, ranks)
+            for group in self._groups():
+                self._sharding.join(group)
             self._place_states(self._sharding)
         return self._sharding
+
+    def _groups(self) -> list[list[Key]]:
+        """Return the keys whose gradients travel together: those of the last layers, which come first, first."""
+        kinds = {}
+        for key in filter(self._is_cut, reversed(self._numbers)):
+            value = self._values[key].tensor
+            kinds[key] = value.nbytes, (value.dtype, value.device)
+        # Alone nothing travels, and no key need be copied.
+        return fill_buckets(kinds, current().bucket_bytes if self.num_workers > 1 else 0)
 
     # The optimizer's states.
 
@@ -449,10 +486,18 @@ class DistSyncStore(KVStore):
             shapes[key] = value.shape if value.size == bounds[-1] else bounds[-1:]
         return gather_states(self._job, who, sharding, shapes, updater.states)
 
-    def _make_bucket(self, sharding: Sharding[Key], values: Mapping[Key, Tensor], tag: int) -> Bucket[Key]:
+    def _make_bucket(self, sharding: Sharding[Key], values: Mapping[Key, Tensor]) -> Bucket[Key]:
+        def staged(edges: Sequence[int], combine: Callable[..., Tensor]) -> Exchange:
+            tag = Tag.BUCKETS + 2 * self._next_tag
+            self._next_tag += 1
+            return StagedExchange(self._job, self._mesh, edges, tag, combine)
+
+        exchange = staged(sharding.row_edges(values), add_in_order)
         if self._residuals is None:
-            return Bucket(self._job, sharding, values, tag, self._tag_of_key)
-        return CompressedBucket(self._job, sharding, values, tag, self._tag_of_key, self._residuals)
+            return Bucket(self.rank, sharding, values, exchange)
+        return CompressedBucket(
+            self.rank, sharding, values, exchange, self._residuals, lambda edges: staged(edges, join_in_order)
+        )
 
     def _tag_of_key(self, key: Key) -> int:
         return Tag.KEYS + 2 * self._numbers[key]
