@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
 from ..draws import Source
-from ..grad_mode import grad_mode
 from ..graph.control_flow import is_stateful
 from ..ndarray import NDArray
 from ..ndarray.same_memory import are_dense
@@ -17,7 +17,7 @@ from .cache import Guard
 from .programs import Program, Results
 from .programs.base import ComputedGradients
 from .programs.inference import InferenceProgram
-from .runner import Pass, Runner
+from .runner import Runner
 
 __all__ = ["CachedPass"]
 
@@ -84,27 +84,26 @@ class CachedPass:
         run
             What runs in place of the program: forward and backward, and an update with them.
         """
-        runner, plan = self.runner, self.program.plan
-        prepared = self.program.prepared(runner.arrays) if isinstance(self.program, InferenceProgram) else ()
+        runner, program = self.runner, self.program
+        prepared = program.prepared(runner.arrays) if isinstance(program, InferenceProgram) else ()
         if prepared is None:
             return False
-        runner.begin(self.program, backward_follows=True)
-        if plan.constants:
-            runner.arrays.fill(plan.constants)
-        source, random_state = plan.random_source(runner.device, replays=bool(runner.arrays.wanted))
+        runner.begin(program, backward_follows=True)
         try:
-            with grad_mode(False), runner.plans.threads(inference=self.program.is_inference):
-                self.inputs.load(batch)
-                results = (run or self.program.run)([*self.tensors, *prepared], source)
+            self.inputs.load(batch)
+            last, outputs = runner.call(
+                program, functools.partial(run or program.run, [*self.tensors, *prepared])
+            )
         except Exception:
             if run is not None:  # it may have updated weights
                 raise
             return False  # the plain way meets it again, and says which node it is
-        runner.end(Pass(self.program, results.new_aux, random_state, None), results.outputs)
-        if isinstance(results.way_back, ComputedGradients):
+        way_back, last.way_back = last.way_back, None
+        runner.end(last, outputs)
+        if isinstance(way_back, ComputedGradients):
             with runner.plans.threads():
-                self._put(results.way_back.compute())
-            runner.move_statistics(results.new_aux)
+                self._put(way_back.compute())
+            runner.move_statistics(last.new_aux)
         return True
 
     def _put(self, gradients: Sequence[Tensor | None]) -> None:

@@ -21,8 +21,8 @@ from .bound import BoundArrays
 from .compiling import CompiledCode, reason_of, with_own_code
 from .fixed_shape import FixedShapeCode, ShapeSpecializer, reads_inputs_alone, tensors_in
 from .lower import Plan
-from .programs.base import ComputedGradients
-from .runner import Pass, Runner
+from .programs import Results
+from .runner import Runner
 from .step import Gradients, Step, UpdatePart, compiled
 
 __all__ = ["BoundJointStep", "JointStep", "Update", "joint_step", "run_with_update"]
@@ -94,18 +94,14 @@ def run_with_update(runner: Runner, step: JointStep, update: Update) -> None:
     program = runner.programs.training(backward_follows=True)
     plan = program.plan
     runner.begin(program, backward_follows=True)
-    runner.arrays.fill(plan.constants)
-    source, random_state = plan.random_source(runner.device)
-    inputs = _memory(runner.arrays)
+    tensors = [each.detach() for each in runner.arrays.memory()]  # of arrays that autograd recorded, too
     try:
-        with grad_mode(False), runner.plans.threads():
-            results = step(states, rates, inputs, source)
+        last, values = runner.call(program, lambda source: Results.of(step(states, rates, tensors, source)))
     except NotCompiledError as error:
         reason = str(error)
     else:
-        way_back = ComputedGradients(lambda: results.gradients)
-        runner.end(Pass(program, results.new_aux, random_state, way_back), results.outputs)
-        runner.backward([None] * len(results.outputs))
+        outputs = runner.end(last, values)
+        runner.backward([None] * len(outputs))
         return
     # The user's mistake, if it is one, is an error here too.
     outputs = runner.forward(is_train=True, backward_follows=True)
@@ -173,7 +169,8 @@ class JointStep:
         # Compiled code has conditions of its own, of which some are seen only when it runs.
         before = None if kind in self._ran else map_leaves(_copied, written)
         try:
-            found = self._run(states, rates, tensors, source)
+            with grad_mode(False):
+                found = self._run(states, rates, tensors, source)
         except Exception as error:
             if before is not None:
                 _write(written, before)
@@ -234,7 +231,8 @@ class BoundJointStep:
     def __call__(self, rates: Any, tensors: Sequence[Tensor], source: Source | None) -> Gradients:
         """Run it on the same tensors, with a batch in them that may be another."""
         inputs = [*self._states, *tensors_in(rates), *tensors, *tensors_in((source,))]
-        results = Gradients(*self._code(inputs)).with_own_memory()
+        with grad_mode(False):
+            results = Gradients(*self._code(inputs)).with_own_memory()
         self._step.note_written(tensors)
         return results
 
@@ -250,21 +248,6 @@ def _write(targets: Any, values: Any) -> None:
     elif targets is not None:
         for target, value in zip(targets, values, strict=True):
             _write(target, value)
-
-
-def _memory(arrays: BoundArrays) -> list[Tensor]:
-    """Return what `BoundArrays.tensors` does, with the arrays' own memory for arguments that are to be written.
-
-    >>> import rebind as mx
-    >>> exe = mx.sym.var("x").simple_bind(mx.cpu(), x=(2,))
-    >>> _memory(exe.runner.arrays)[0] is exe.arg_dict["x"].tensor
-    True
-    """
-    tensors = [
-        slot.tensor() if slot.grad is None or slot.array is None else slot.array.writable_tensor()
-        for slot in arrays.order
-    ]
-    return tensors + [state.tensor for state in arrays.aux.values() if state is not None]
 
 
 def _are_updated(arrays: BoundArrays, names: Sequence[str]) -> bool:

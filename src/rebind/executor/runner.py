@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -10,6 +11,7 @@ from torch import Tensor
 from .. import generators
 from .._torch import foreach
 from ..device import Device
+from ..draws import Source
 from ..errors import ParameterError, StateError
 from ..grad_mode import grad_mode
 from ..graph import Facts, Graph
@@ -23,7 +25,7 @@ from .observer import Observer
 from .outputs import OutputHandles
 from .plans import Plans
 from .prepared_parameters import PreparedParameters
-from .programs import Program, Programs
+from .programs import Program, Programs, Results
 from .programs.base import OnGradient, WayBack
 
 __all__ = ["Pass", "Runner"]
@@ -117,7 +119,7 @@ class Runner:
         return self.programs.training(backward_follows=backward_follows or self.plans.captures)
 
     def begin(self, program: Program, backward_follows: bool) -> None:
-        """Free the memory of the last pass, before the next one, by `program`, takes its own."""
+        """Free the memory of the last pass, before the next one, by `program`, takes its own; fill constants."""
         self.last = None
         assert self.handles is not None
         if self.handles.are_large:  # of small networks each call counts
@@ -126,18 +128,16 @@ class Runner:
             self.prepared.clear()  # the parameters will change
         if program.computes_gradients and backward_follows and self.arrays.has_large_gradients:
             self.arrays.release_gradients()
+        if program.plan.constants:
+            self.arrays.fill(program.plan.constants)  # before the tensors are read: one may be replaced
 
     def _run(self, program: Program, observer: Observer | None) -> tuple[Pass, Sequence[Tensor]]:
         """Run a program, or, where it fails, what runs instead of it; return what it leaves, and the outputs."""
-        if program.plan.constants:
-            self.arrays.fill(program.plan.constants)  # before the tensors are read: one may be replaced
         inputs = program.inputs(self.arrays)
         if inputs is None:
             return self._run_instead(program, observer)
-        source, random_state = program.plan.random_source(self.device)
         try:
-            with self.plans.threads(inference=program.is_inference):
-                results = program.run(inputs, source, observer)
+            return self.call(program, functools.partial(program.run, inputs, observer=observer))
         except Exception as error:
             if self.programs.instead_of(program) is None:
                 explained = program.explain(error)
@@ -145,13 +145,20 @@ class Runner:
                     raise
                 raise explained from None
             reason = reason_of(error)  # not the error, which holds this run's arrays
-        else:
-            return Pass(program, results.new_aux, random_state, results.way_back), results.outputs
         del inputs
         # The user's mistake, if it is one, is an error here too, which says where; the program is not given up then.
         found = self._run_instead(program, observer)
         self.programs.give_up(program, reason)
         return found
+
+    def call(
+        self, program: Program, run: Callable[[Source | None], Results]
+    ) -> tuple[Pass, Sequence[Tensor]]:
+        """Return what a run leaves, and its outputs: `run` is the program's, or does more than that."""
+        source, random_state = program.plan.random_source(self.device, replays=bool(self.arrays.wanted))
+        with self.plans.threads(inference=program.is_inference):
+            results = run(source)
+        return Pass(program, results.new_aux, random_state, results.way_back), results.outputs
 
     def _run_instead(self, program: Program, observer: Observer | None) -> tuple[Pass, Sequence[Tensor]]:
         other = self.programs.instead_of(program)
@@ -230,6 +237,7 @@ class Runner:
         # Compiled code draws other numbers.
         program = self.programs.differentiable(plan.target.training, compiled=plan.compiled is not None)
         self.last = None
+        self.arrays.fill(plan.constants)
         if last.random_state is None:
             replayed, _ = self._run(program, None)
         else:

@@ -15,7 +15,6 @@ from ..executor.cached_pass import CachedPass
 from ..executor.compiling import CompiledCode
 from ..executor.joint_update import BoundJointStep, JointStep
 from ..executor.programs import Results
-from ..executor.programs.base import ComputedGradients
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..optimizer.arrays import ArrayTree
@@ -166,9 +165,7 @@ class CachedStep:
         return self._pass.run(batch, self._run)
 
     def _run(self, tensors: Sequence[Any], source: Source | None) -> Results:
-        results = self._joint(self._update.rates(self._weights), tensors, source)
-        way_back = ComputedGradients(lambda: results.gradients)
-        return Results(results.outputs, results.new_aux, way_back)
+        return Results.of(self._joint(self._update.rates(self._weights), tensors, source))
 
 
 def _is_pure(optimizer: Optimizer[Any]) -> bool:

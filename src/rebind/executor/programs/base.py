@@ -13,6 +13,7 @@ from ...draws import Source
 from ..bound import BoundArrays
 from ..lower import Plan, Values
 from ..observer import Observer, observed_call, run_observed
+from ..step import Gradients
 
 __all__ = ["ComputedGradients", "OnGradient", "Program", "Results", "WayBack", "piece_name", "run_forward"]
 
@@ -28,24 +29,6 @@ class WayBack(Protocol):
     ) -> None:
         """Compute the gradients of the arguments, and put them into their arrays."""
         ...
-
-
-class Results(NamedTuple):
-    """What a run gives.
-
-    Attributes
-    ----------
-    outputs
-        The values of the outputs, ordinary tensors in memory that no input has.
-    new_aux
-        The new values of auxiliary states; None where one does not change.
-    way_back
-        None for a run that nothing can be differentiated through.
-    """
-
-    outputs: Sequence[Tensor]
-    new_aux: Sequence[Tensor | None] = ()
-    way_back: WayBack | None = None
 
 
 class ComputedGradients:
@@ -67,6 +50,29 @@ class ComputedGradients:
     ) -> None:
         """Put the gradients into their arrays."""
         arrays.receive_gradients(self.compute(), on_gradient)
+
+
+class Results(NamedTuple):
+    """What a run gives.
+
+    Attributes
+    ----------
+    outputs
+        The values of the outputs, ordinary tensors in memory that no input has.
+    new_aux
+        The new values of auxiliary states; None where one does not change.
+    way_back
+        None for a run that nothing can be differentiated through.
+    """
+
+    outputs: Sequence[Tensor]
+    new_aux: Sequence[Tensor | None] = ()
+    way_back: WayBack | None = None
+
+    @classmethod
+    def of(cls, found: Gradients) -> Results:
+        """Return what forward and backward gave together, with the gradients on the way back."""
+        return cls(found.outputs, found.new_aux, ComputedGradients(lambda: found.gradients))
 
 
 class Program(ABC):

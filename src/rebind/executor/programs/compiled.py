@@ -22,7 +22,7 @@ from ..lower import Plan
 from ..observer import Observer, observed_call
 from ..outputs import detached
 from ..step import Gradients, Step, compiled
-from .base import ComputedGradients, Program, Results, piece_name
+from .base import Program, Results, piece_name
 
 __all__ = ["CompiledProgram", "JointCode"]
 
@@ -104,4 +104,4 @@ class CompiledProgram(Program):
         call = functools.partial(self._code, inputs, source)
         with grad_mode(False):
             results = observed_call(observer, piece_name(self.plan), "compiled", inputs, call, training=True)
-        return Results(results.outputs, results.new_aux, ComputedGradients(lambda: results.gradients))
+        return Results.of(results)
