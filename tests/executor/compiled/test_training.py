@@ -314,6 +314,20 @@ def test_what_fails_in_one_call_is_run_in_two(monkeypatch: pytest.MonkeyPatch) -
     equal(state(exe), state(plain))
 
 
+def test_what_failed_in_one_call_is_said_once_for_all_executors(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = dense()
+    exes = [net.simple_bind(mx.cpu(), data=(4, 5), backend=QUICK) for _ in range(2)]
+    programs = [exe.runner.programs.training(backward_follows=True) for exe in exes]
+    assert programs[0].name == "compiled" and programs[0].code is programs[1].code
+    monkeypatch.setattr("rebind.executor.programs.compiled.Step.forward_backward", None)
+    with pytest.warns(UserWarning, match="is compiled, but not forward and backward as one: ") as caught:
+        for exe in exes:
+            exe.forward_before_backward()
+            exe.backward()
+    assert len(caught) == 1
+    assert all("NoneType" in exe.runner.programs.why_not_compiled() for exe in exes)
+
+
 def test_a_gradient_that_two_arguments_have_is_in_an_array_of_each() -> None:
     exe = S.MakeLoss(S.var("a") + S.var("b")).simple_bind(mx.cpu(), a=(2,), b=(2,), backend=QUICK)
     exe.forward_before_backward()

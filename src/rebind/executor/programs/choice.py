@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 from torch.jit import is_tracing
 
@@ -18,6 +19,8 @@ from .inference import InferenceProgram
 from .recorded import RecordedProgram
 
 __all__ = ["PROGRAMS", "Programs"]
+
+Code = TypeVar("Code")
 
 #: All kinds, in the order in which the documentation has them.
 PROGRAMS: tuple[type[Program], ...] = (
@@ -69,7 +72,8 @@ class Programs:
         return program
 
     def _choose(self, backward_follows: bool) -> Program:
-        if backward_follows and (code := self._joint_code()) is not None:
+        code = self._joint_code() if backward_follows else None
+        if isinstance(code, JointCode):
             return CompiledProgram(self.plans.get(is_train=True), code)
         return self.differentiable(is_train=True)
 
@@ -123,10 +127,9 @@ class Programs:
 
     def give_up(self, program: Program, reason: str) -> None:
         """Never choose a program again that failed where another did not: the compiler is at fault."""
-        plan, wanted = program.plan, self._arrays.wanted_positions
+        plan = program.plan
         if isinstance(program, CompiledProgram):
-            assert wanted is not None
-            plan.joint[wanted] = reason
+            program.code.failure = reason
             self.plans.say_not_joined("forward and backward", plan, reason)
         elif plan.compiled is not None:
             self.plans.give_up(plan, reason)
@@ -136,55 +139,48 @@ class Programs:
 
     def why_not_compiled(self) -> str | None:
         """Return why forward and backward are not one call of compiled code; None where they are."""
+        return _reason_in(self._joint_code())
+
+    def why_not_explicit(self) -> str | None:
+        """Return why training is left to autograd; None where it is not."""
+        return _reason_in(self._explicit_code(self.plans.get(is_train=True, compiled=False)))
+
+    def _joint_code(self) -> JointCode | str:
+        """Return forward and backward in one call of compiled code, or the reason why there is none."""
         if not self.plans.compiles:
             return f"the backend {self.plans.backend!r} has no compiler for it"
         if self.plans.freezing:
             return f"the backend {self.plans.backend!r} takes inference only"
-        code = self._joint_code_or_reason()
-        return code if isinstance(code, str) else None
-
-    def why_not_explicit(self) -> str | None:
-        """Return why training is left to autograd; None where it is not."""
-        code = self._explicit_code(self.plans.get(is_train=True, compiled=False))
-        return code if isinstance(code, str) else None
-
-    def _joint_code(self) -> JointCode | None:
-        if not self.plans.compiles or self.plans.freezing:
-            return None
-        code = self._joint_code_or_reason()
-        return None if isinstance(code, str) else code
-
-    def _joint_code_or_reason(self) -> JointCode | str:
-        plan, wanted = self.plans.get(is_train=True), self._arrays.wanted_positions
+        plan = self.plans.get(is_train=True)
         if plan.compiled is None:
             return "the network is not compiled"
-        if not wanted:
-            return "no argument gets a gradient, or two variables of one name are one argument"
-        if wanted not in plan.joint:
-            plan.joint[wanted] = plan.why_needs_head_gradients(wanted) or JointCode(plan, wanted)
-        code: JointCode | str = plan.joint[wanted]
-        return code
+        code = self._with_backward(plan, JointCode)
+        return code if isinstance(code, str) or code.failure is None else code.failure
 
     def _explicit_code(self, plan: Plan) -> ExplicitCode | str:
         """Return forward and backward of a plan without autograd, or the reason why they are autograd's."""
-        wanted = self._arrays.wanted_positions
         if plan.compiled is not None:
             return "the network is compiled"
-        if not wanted:
-            return "no argument gets a gradient, or two variables of one name are one argument"
         # It computes new gradients beside the old ones, and holds all that declared derivatives are given, of which
         # some read little. Of networks for which that is much, autograd's own time does not count.
         most = plan.target.tuning.explicit_result_bytes
         if self._arrays.has_large_gradients or self.plans.bytes_of_results > most:
             return "its results or gradients take so much memory that autograd's own time does not count"
+        return self._with_backward(plan, ExplicitCode.of)
+
+    def _with_backward(self, plan: Plan, make: Callable[[Plan, tuple[int, ...]], Code]) -> Code | str:
+        """Return forward and backward of a plan, made once for all executors of its graph, or why there is no code."""
+        wanted = self._arrays.wanted_positions
+        if not wanted:
+            return "no argument gets a gradient, or two variables of one name are one argument"
         if wanted not in plan.joint:
-            plan.joint[wanted] = plan.why_needs_head_gradients(wanted) or _explicit(plan, wanted)
-        code: ExplicitCode | str = plan.joint[wanted]
+            try:
+                plan.joint[wanted] = plan.why_needs_head_gradients(wanted) or make(plan, wanted)
+            except NoDerivativeError as error:
+                plan.joint[wanted] = str(error)
+        code: Code | str = plan.joint[wanted]
         return code
 
 
-def _explicit(plan: Plan, wanted: tuple[int, ...]) -> ExplicitCode | str:
-    try:
-        return ExplicitCode.of(plan, wanted)
-    except NoDerivativeError as error:
-        return str(error)
+def _reason_in(code: object) -> str | None:
+    return code if isinstance(code, str) else None

@@ -37,6 +37,11 @@ class JointCode:
     wanted
         The positions of the arguments that get gradients.
 
+    Attributes
+    ----------
+    failure
+        Why it cannot be compiled, for all executors that share it; None as long as nothing went wrong.
+
     Examples
     --------
     >>> import torch, rebind as mx
@@ -56,6 +61,7 @@ class JointCode:
 
         self._joint, self._compiler = joint, plan.compiled.compiler
         self._exact = ShapeSpecializer(joint, self._compiler, reads_inputs_alone(plan.code))
+        self.failure: str | None = None
 
     @functools.cached_property  # CUDA graphs need no compiler, which takes seconds to import
     def _for_any_sizes(self) -> Callable[[Sequence[Tensor], Source | None], Gradients]:
@@ -91,7 +97,12 @@ class CompiledProgram(Program):
 
     def __init__(self, plan: Plan, code: JointCode) -> None:
         super().__init__(plan)
-        self._code = code
+        self.code = code
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it may be run: no executor has found that its code cannot be compiled."""
+        return self.code.failure is None and super().is_valid
 
     def inputs(self, arrays: BoundArrays) -> list[Tensor]:
         """Return the arrays' tensors in the order that the code is compiled for."""
@@ -101,7 +112,7 @@ class CompiledProgram(Program):
         self, inputs: Sequence[Tensor], source: Source | None, observer: Observer | None = None
     ) -> Results:
         """Run forward and backward; the way back has the gradients already."""
-        call = functools.partial(self._code, inputs, source)
+        call = functools.partial(self.code, inputs, source)
         with grad_mode(False):
             results = observed_call(observer, piece_name(self.plan), "compiled", inputs, call, training=True)
         return Results.of(results)
