@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from .. import config
 from ..checks import DICT, FLAG, FUNCTION, check_kind, or_none
 from ..device import Device, as_device
-from ..errors import ParameterError, StateError
+from ..errors import ParameterError, StateError, UnpicklableError
 from ..graph import Entry, Facts, Graph
 from ..graph.facts import CUDA_GRAPHS
 from ..graph.passes import optimize
@@ -20,23 +21,21 @@ from ..ndarray import NDArray, array
 from ..shapes import Shape, as_shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .bound import BoundArrays
-from .describe import describe_memory, operator_of
+from .describe import describe_memory, describe_programs, operator_of
 from .head_grads import HeadGrads, read_head_grads
 from .holder import GraphHolder, run_as
 from .observer import Observer
 from .plans import Plans
 from .prepared_parameters import PreparedParameters
-from .programs.describe import describe_programs
 from .reshape import reshaped
 from .runner import Runner
 from .sparse_declarations import warn_of_sparse_declarations
-from .unpicklable import Unpicklable
 from .watch import Watch
 
 __all__ = ["Executor"]
 
 
-class Executor(Unpicklable):
+class Executor:
     """A symbol bound to a device and arrays.
 
     This is the construction of MXNet 2.0: arguments and auxiliary states are copied, and an argument may be missing
@@ -395,6 +394,19 @@ class Executor(Unpicklable):
         return f"<Executor of {', '.join(self._graph.output_names)} on {self._device}: {shapes}>"
 
     _ctx = property(lambda self: self._device)  # by MXNet's name, which programs read
+
+    def __getstate__(self) -> NoReturn:
+        who = type(self).__name__
+        raise UnpicklableError(  # in MXNet a ValueError
+            f"{who}: what is pickled or deep-copied must not be bound to arrays; got a bound {who}. Pickle its symbol "
+            "and the arrays in arg_dict and aux_dict, and bind the symbol again."
+        )
+
+    def __copy__(self) -> Executor:
+        # A shallow copy works on the same arrays.
+        found = type(self).__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        return found
 
     # Looking inside.
 
