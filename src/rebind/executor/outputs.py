@@ -163,12 +163,16 @@ def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor 
         is_input = any(isinstance(each, StorageTensor) and each.stored is output.stored for each in inputs)
         return StorageTensor(output.stored.copy() if is_input else output.stored)
     if output.is_inference():
-        return _ordinary(output, inputs)
-    if may_be_view(output) or id(output) in map(id, inputs):
+        # Of what is made in inference mode it is not known whether it is a view.
+        if output.numel() > current().copied_output_elements and _has_memory_of_its_own(output, inputs):
+            memory = output.untyped_storage()
+            return torch.empty(0, dtype=output.dtype).set_(memory, 0, output.shape, output.stride())
         return _copied(output)
+    # `.data`, not `detach()`: it has a version counter of its own. A program may write into an output before backward,
+    # which then reads what is in memory, as in MXNet.
+    if may_be_view(output) or id(output) in map(id, inputs):
+        return output.data if _has_memory_of_its_own(output, inputs) else _copied(output)
     if output.requires_grad:
-        # `.data`, not `detach()`: it has a version counter of its own. A program may write into an output before
-        # backward, which then reads what is in memory, as in MXNet.
         return output.data
     # `detach()` of an input is no view, and shares its memory; a loss that is not what it was given is new.
     if of_loss is not None and id(output) not in map(id, of_loss):
@@ -176,15 +180,10 @@ def _detached(output: Value, inputs: Sequence[Tensor], of_loss: Sequence[Tensor 
     return _copied(output) if shares_memory(output, inputs) else output
 
 
-def _ordinary(output: Tensor, inputs: Sequence[Tensor]) -> Tensor:
-    """Return a tensor that was made in inference mode as one that autograd and writers may be given."""
-    storage = output.untyped_storage()
-    # Of what is made there it is not known whether it is a view: of all that may be one a copy is made.
-    is_large = output.numel() > current().copied_output_elements
-    is_whole = is_large and storage.nbytes() == output.nbytes and output.is_contiguous()
-    if not is_whole or shares_memory(output, inputs):
-        return output.clone(memory_format=torch.contiguous_format)
-    return torch.empty(0, dtype=output.dtype).set_(storage, 0, output.shape, output.stride())
+def _has_memory_of_its_own(output: Tensor, inputs: Sequence[Tensor]) -> bool:
+    """Return whether a tensor has all of its memory, in the order of its axes, and no input is in it."""
+    is_all = output.untyped_storage().nbytes() == output.nbytes and output.is_contiguous()
+    return is_all and not shares_memory(output, inputs)
 
 
 def _copied(output: Tensor) -> Tensor:
@@ -199,10 +198,11 @@ def shares_memory(output: Tensor, inputs: Sequence[Tensor]) -> bool:
     (True, False)
     """
     place = output.untyped_storage().data_ptr()
-    # Packed weights have no storage that could be asked for.
+    # Packed weights have no storage that could be asked for, and what another engine froze is no tensor.
     return any(
         [
-            each.layout is torch.strided
+            isinstance(each, Tensor)
+            and each.layout is torch.strided
             and not isinstance(each, StorageTensor)
             and place == each.untyped_storage().data_ptr()
             for each in inputs

@@ -53,6 +53,8 @@ SNIPPETS = {
         lambda S, x: S.FullyConnected(S.tanh(x), S.var("w"), no_bias=True, num_hidden=1),
         [[[1.0, 2.0]], [[1.0, 2.0]]],
     ),
+    "reshaped_written_into": _written_into(lambda S, x: S.Reshape(S.exp(x), shape=(-1,)), [[[1.0, 2.0]]]),
+    "expanded_written_into": _written_into(lambda S, x: S.expand_dims(S.tanh(x), axis=0), [[1.0, 2.0]]),
     "softmax_written_into": _written_into(lambda S, x: S.SoftmaxOutput(x, name="s"), [[[1.0, 2.0]], [1.0]]),
     "names_of_a_bind": _bound_with(softmax_label=(2,), force_rebind=True, axis=0),
     "a_label_of_another_network": _bound_with(other_label=(2,)),
