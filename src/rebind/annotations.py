@@ -24,7 +24,7 @@ class Unquoted(str):
 
 
 def unquote(package: str) -> None:
-    """Have `help` show the types of a package's functions without quotes, in the modules imported so far.
+    """Have `help` show the types of a package's functions without quotes, in the modules whose import has ended.
 
     >>> unquote("rebind")
     >>> import inspect, rebind
@@ -33,6 +33,8 @@ def unquote(package: str) -> None:
     """
     for name, module in list(sys.modules.items()):
         if (name == package or name.startswith(f"{package}.")) and name not in _done:
+            if getattr(module.__spec__, "_initializing", False):  # it has not defined all of them yet
+                continue
             _done.add(name)
             for function in _functions(module):
                 # The dict itself: `inspect.signature` reads it whenever it is asked.
