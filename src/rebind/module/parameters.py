@@ -11,9 +11,10 @@ import torch
 from ..device import Device
 from ..dtypes import name as dtype_name
 from ..errors import StateError
+from ..executor import DataParallelExecutorGroup
 from ..ndarray import NDArray, zeros
 from ..protocols import ArrayDict
-from .device_arrays import DeviceArrays, Trained, copy_across
+from .device_arrays import Trained, copy_across
 from .first_values import first_values, warn_prefixes
 from .settings import InitialValues
 
@@ -60,15 +61,11 @@ class Parameters:
     ) -> None:
         self.names, self.aux_names = list(names), list(aux_names)
         self.devices, self.fixed = list(devices), list(fixed)
-        self._arrays: DeviceArrays | None = None
+        self._arrays: DataParallelExecutorGroup | None = None
         self._waiting: tuple[ArrayDict, ArrayDict] | None = None
         self._initialized = False
         #: The types of values that were held, as of a file: copies have them, whatever a network computes in.
-        self._types: dict[str, torch.dtype] = {}
-        self._trained: list[Trained] = []
-        self._trained_of: Sequence[Sequence[NDArray | None]] | None = (
-            None  # the lists that they were found in
-        )
+        self.types: dict[str, torch.dtype] = {}
 
     # What there is.
 
@@ -105,37 +102,35 @@ class Parameters:
         have = {*owner.names, *owner.aux_names}
         return [name for name in (*self.names, *self.aux_names) if name not in have]
 
-    def _bound(self) -> DeviceArrays:
+    def _bound(self) -> DataParallelExecutorGroup:
         if self._arrays is None:
             raise StateError("Module: its parameters need bind() first")
         return self._arrays
 
     # Where the values are.
 
-    def attach(self, arrays: DeviceArrays, *, shared: Parameters | None = None) -> None:
+    def attach(self, arrays: DataParallelExecutorGroup, *, shared: Parameters | None = None) -> None:
         """Use the arrays of the devices from now on; existing values are copied into them.
 
         With `shared` the arrays are that owner's, and hold its values.
         """
         if shared is not None:
             self._initialized = True
-            self._types = dict(shared._types)
+            self.types = dict(shared.types)
         elif self._initialized:
             # A checkpoint of a larger network may have been held.
             arrays.set_params(*self._values(), allow_extra=True)
         self._arrays, self._waiting = arrays, None
-        self._trained, self._trained_of = [], None
 
     def __getstate__(self) -> dict[str, object]:
         # Without the devices' arrays, as after `detach`: a copy is bound again.
         waiting = self._values() if self._initialized else None
-        return {**vars(self), "_waiting": waiting, "_arrays": None, "_trained": [], "_trained_of": None}
+        return {**vars(self), "_waiting": waiting, "_arrays": None}
 
     def detach(self) -> None:
         """Drop the devices' arrays; the values wait for the next bind."""
         self._waiting = self._values() if self._initialized else None
         self._arrays = None
-        self._trained, self._trained_of = [], None
 
     def hold(
         self,
@@ -149,7 +144,7 @@ class Parameters:
         Whichever of the two is None stays as it is.
         """
         given = {**(arg_params or {}), **(aux_params or {})}
-        self._types.update((name, value.storage.dtype) for name, value in given.items())
+        self.types.update((name, value.storage.dtype) for name, value in given.items())
         if self._arrays is not None:
             self._arrays.set_params(arg_params or {}, aux_params or {}, allow_extra=True)
             return
@@ -175,7 +170,7 @@ class Parameters:
         return args, aux
 
     def _in_own_type(self, name: str, value: NDArray) -> NDArray:
-        wanted = self._types.get(name, value.storage.dtype)
+        wanted = self.types.get(name, value.storage.dtype)
         same = wanted == value.storage.dtype or not wanted.is_floating_point
         return value if same else value.astype(dtype_name(wanted))
 
@@ -264,15 +259,11 @@ class Parameters:
         gradients = arrays.grad_arrays
         if gradients is None:
             raise StateError("Module.update() needs bind(for_training=True)")
-        # Every update asks, and the lists are the same until the network is bound or its shapes change.
-        if self._trained_of is not gradients:
-            self._trained = [
-                Trained(name, weights, of_devices)  # type: ignore[arg-type]  # one device has none only when all have none
-                for name, weights, of_devices in zip(self.names, arrays.param_arrays, gradients, strict=True)
-                if of_devices[0] is not None
-            ]
-            self._trained_of = gradients
-        return self._trained
+        return [
+            Trained(name, weights, of_devices)  # one device has none only when all have none
+            for name, weights, of_devices in zip(self.names, arrays.param_arrays, gradients, strict=True)
+            if of_devices[0] is not None
+        ]
 
     def gradient_state(self) -> Sequence[Sequence[NDArray | None]] | None:
         """Return the gradients of all parameters, to save sums over batches that are not used yet."""
