@@ -18,8 +18,8 @@ T = TypeVar("T")
 class Lockstep:
     """Lets workers take the same steps.
 
-    Before each step a worker tells the others, in two bytes, whether it has a batch. One that has goes on at once, for
-    the step is taken in any case; only a worker that has none waits for what the others say. So this costs no waiting.
+    Before each step a worker announces to the others, in two bytes, whether it has a batch. One that has continues at
+    once, for the step is taken in any case; only a worker that has none waits for the others' announcements.
 
     Parameters
     ----------
@@ -58,25 +58,25 @@ class Lockstep:
         batches
             This worker's.
         stops
-            Returns whether this worker wants to end the run. The others hear of it in the next step, which all take.
+            Returns whether this worker wants to end the run. The others receive that in the next step, which all take.
         """
         self.count = self.missing = 0
         self.stopped = False
         while True:
-            self._hear()
+            self._receive()
             if self.stopped:
                 return
             batch = None if stops() else next(batches, None)
-            self._say(batch is not None, stops())
+            self._announce(batch is not None, stops())
             if batch is None:
-                others = self._hear()
+                others = self._receive()
                 if not others:
                     return
                 self.missing += 1
             self.count += 1
             yield batch
 
-    def _say(self, has_batch: bool, stops: bool) -> None:
+    def _announce(self, has_batch: bool, stops: bool) -> None:
         job = self._job
         # New ones each time: the last may still be read by who sends them.
         self._own = torch.tensor([has_batch, stops], dtype=torch.uint8)
@@ -84,12 +84,12 @@ class Lockstep:
         own = dict.fromkeys(range(job.size), self._own)
         self._transfer = job.transfer(own, dict(enumerate(self._others)), Tag.TURNS)
 
-    def _hear(self) -> bool:
-        """Wait for what was said last; return whether another worker has a batch."""
+    def _receive(self) -> bool:
+        """Wait for the last announcements; return whether another worker has a batch."""
         if self._transfer is None:
             return False
         transfer, self._transfer = self._transfer, None
         transfer.wait("fit, the next batch")
-        said = [each for rank, each in enumerate(self._others) if rank != self._job.rank]
-        self.stopped = bool(self._own[1]) or any(bool(each[1]) for each in said)
-        return any(bool(each[0]) for each in said)
+        others = [each for rank, each in enumerate(self._others) if rank != self._job.rank]
+        self.stopped = bool(self._own[1]) or any(bool(each[1]) for each in others)
+        return any(bool(each[0]) for each in others)
