@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias, cast
 
 import torch
@@ -15,7 +15,7 @@ from ..executor import batch_axis
 from ..logs import resolve
 from ..metric import EvalMetric
 from ..ndarray import NDArray
-from ..protocols import Batch, Callback
+from ..protocols import Batch
 from .batches import (
     AnyBatch,
     as_callbacks,
@@ -34,7 +34,7 @@ from .settings import MetricSpec, RowIds, SomeCallbacks
 from .shared_metrics import SharedMetrics
 from .sources import ArrayGroup, Trainable, arrays_of, as_source, is_arrays, named_batch, names_of
 from .steps import Steps, need_params
-from .workers import Workers
+from .workers import stopping_together
 
 __all__ = ["batch_record", "iter_predict", "measure", "measure_without_padding", "predict", "score"]
 
@@ -111,19 +111,19 @@ def score(
     shared = None if job is None else SharedMetrics(job) if module.workers is None else module.workers.metrics
     if shared is not None:
         shared.begin(metric)
+    batches = first(noted(data, f"score, epoch {epoch}"), num_batch)
+    workers = None if shared is None else module.workers
+    steps = batches if workers is None else workers.in_step(batches)
     stop: StopTraining | None = None
-    seen = [0]
+    seen = 0
     try:
-        _measure_batches(
-            module,
-            first(noted(data, f"score, epoch {epoch}"), num_batch),
-            metric,
-            batch_end,
-            epoch,
-            sparse_row_id_fn,
-            seen,
-            None if shared is None else module.workers,
-        )
+        for number, batch in enumerate(steps):
+            if batch is not None:
+                _measure_batch(module, batch, metric, epoch, number, sparse_row_id_fn)
+                seen = number + 1
+            record = module.batch_record(epoch, number, metric, batch)
+            for callback in batch_end:
+                stopping_together(workers, callback, record)
     except StopTraining as error:
         if shared is None:
             raise
@@ -136,36 +136,10 @@ def score(
             )
     if stop is not None:
         raise stop
-    record = module.batch_record(epoch, seen[0], metric, None)  # as in MXNet, the number of batches
+    record = module.batch_record(epoch, seen, metric, None)  # as in MXNet, the number of batches
     for callback in score_end:
         callback(record)
     return metric.get_name_value()
-
-
-def _measure_batches(
-    module: Steps,
-    batches: Iterable[Batch],
-    metric: EvalMetric,
-    callbacks: Sequence[Callback],
-    epoch: int,
-    row_ids: RowIds | None,
-    seen: list[int],
-    workers: Workers | None,
-) -> None:
-    """Measure batches, and count them in ``seen[0]``; in step with the other workers of a run."""
-    steps = batches if workers is None else workers.in_step(batches)
-    for number, batch in enumerate(steps):
-        if batch is not None:
-            _measure_batch(module, batch, metric, epoch, number, row_ids)
-            seen[0] = number + 1
-        record = module.batch_record(epoch, number, metric, batch)
-        for callback in callbacks:
-            try:
-                callback(record)
-            except StopTraining as stop:
-                if workers is None:
-                    raise
-                workers.stop(stop)  # where all hear of it
 
 
 def _measure_batch(

@@ -23,7 +23,7 @@ from .reporter import Reporter
 from .settings import FitSettings
 from .steps import Steps
 from .training_run import History, TrainingRun
-from .workers import Workers
+from .workers import Workers, stopping_together
 
 __all__ = ["TrainingLoop"]
 
@@ -62,10 +62,13 @@ class TrainingLoop:
     ...     def begin_epoch(self, epoch):
     ...         super().begin_epoch(epoch)
     ...         print("epoch", epoch)
+    >>> class LoudModule(mx.mod.Module):
+    ...     def training_loop(self, settings):
+    ...         return Loud(self, settings)
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
-    >>> module = mx.mod.Module(mx.sym.LinearRegressionOutput(net, mx.sym.var("label")), label_names=["label"])
+    >>> module = LoudModule(mx.sym.LinearRegressionOutput(net, mx.sym.var("label")), label_names=["label"])
     >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 2)), mx.nd.ones((4, 1)), 2, label_name="label")
-    >>> history = Loud(module, FitSettings(train_data=data, eval_metric="mse", num_epoch=2)).run()
+    >>> history = module.fit(data, eval_metric="mse", num_epoch=2)
     epoch 0
     epoch 1
     """
@@ -156,19 +159,9 @@ class TrainingLoop:
     def close_epoch(self, epoch: int) -> None:
         """Take the steps that follow an epoch's batches; if a callback of one worker ends the run, all end it here."""
         for step in (lambda: self.end_epoch(epoch), lambda: self.validate(epoch), self.finish_epoch):
-            self.stopping_together(step)
+            stopping_together(self.workers, step)
         if self.workers is not None:
             self.workers.raise_together("fit, the end of the epoch")
-
-    def stopping_together(self, call: Callable[..., object], *args: object) -> None:
-        """Make a call; if a callback ends the run in it, it does so where all workers hear of it; alone, at once."""
-        # No context manager: that would cost more than most callbacks do.
-        try:
-            call(*args)
-        except StopTraining as stop:
-            if self.workers is None:
-                raise
-            self.workers.stop(stop)
 
     # The steps.
 
@@ -289,7 +282,7 @@ class TrainingLoop:
             record = self.module.batch_record(epoch, number, self.metric, batch)
             for callback in callbacks:
                 # On other workers the next callback may add up figures with this one.
-                self.stopping_together(callback, record)
+                stopping_together(self.workers, callback, record)
         self.save()
 
     def end_epoch(self, epoch: int) -> None:
@@ -316,7 +309,7 @@ class TrainingLoop:
         if callbacks:  # copying parameters costs; only if somebody looks
             params = module.get_params()
             for callback in callbacks:
-                self.stopping_together(callback, epoch, module.symbol, *params)
+                stopping_together(self.workers, callback, epoch, module.symbol, *params)
 
     def validate(self, epoch: int) -> None:
         """Measure an epoch's parameters; the figures count even if a callback stops the training.

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 import torch
@@ -22,7 +22,7 @@ from .lockstep import Lockstep
 from .settings import FitSettings
 from .shared_metrics import SharedMetrics
 
-__all__ = ["Workers"]
+__all__ = ["Workers", "stopping_together"]
 
 T = TypeVar("T")
 
@@ -273,6 +273,17 @@ class Workers:
             yield
         finally:
             target.removeFilter(name)
+
+
+def stopping_together(workers: Workers | None, call: Callable[..., object], *args: object) -> None:
+    """Make a call; if a callback ends the run in it, it does so where all workers hear of it; alone, at once."""
+    # No context manager: that would cost more than most callbacks do.
+    try:
+        call(*args)
+    except StopTraining as stop:
+        if workers is None:
+            raise
+        workers.stop(stop)
 
 
 class Figures:
