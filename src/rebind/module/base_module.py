@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .. import checkpoint as checkpoints
 from ..absent import old_names
 from ..callback import BatchEndParam
-from ..checkpoint import Checkpoint
-from ..checks import Kind, check_kind
+from ..checks import DICT, FLAG, Kind, check_kind, or_none
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..first_use import OnFirstUse
@@ -25,24 +23,21 @@ from ..optimizer import Optimizer
 from ..overriding import declares_steps, overrides
 from ..protocols import ArrayDict, Logger, StateTree
 from ..symbol import Symbol
-from . import evaluation
+from . import evaluation, fitting
 from .batches import AnyBatch
 from .descs import Shapes, read_descs
+from .jobs import any_of
 from .loss_scaling import LossScaling
-from .mistakes import unknown_argument
 from .settings import (
-    Callbacks,
+    Binding,
     FitSettings,
     InitializerSpec,
     InitialValues,
-    MetricSpec,
     OptimizerParams,
     OptimizerSettings,
     RowIds,
-    SomeCallbacks,
     StoreSpec,
 )
-from .sources import ArrayGroup, Trainable, as_source
 from .steps import Arrays, HeadGrads, Labels, need_params
 from .training_loop import TrainingLoop
 from .training_run import History
@@ -232,10 +227,43 @@ class BaseModule:
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: None = None,
+        shared_module: BaseModule | None = None,
         grad_req: GradReqs = "write",
     ) -> None:
-        """Fix the shapes and allocate memory; see `Module.bind`."""
+        """Fix the shapes and allocate memory. Existing parameters, and an existing optimizer, stay.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes
+            `DataDesc` records or pairs of name and shape; `label_shapes` may be None.
+        for_training
+            Whether gradients are computed.
+        inputs_need_grad
+            Whether the inputs get gradients too.
+        force_rebind
+            Bind again; otherwise a second `bind` changes nothing and warns.
+        shared_module
+            A bound module whose parameter arrays, and optimizer, are used.
+        grad_req
+            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (8, 3))], for_training=False)
+        >>> module.output_shapes
+        [('fc_output', (8, 2))]
+        """
+        flags = {"for_training": for_training, "inputs_need_grad": inputs_need_grad}
+        check_kind("Module.bind", FLAG, **flags, force_rebind=force_rebind)
+        data, labels = read_descs(data_shapes, "data_shapes"), read_descs(label_shapes, "label_shapes")
+        binding = Binding(data=data, labels=labels or None, **flags, grad_req=grad_req)
+        self.bind_to(binding, force=force_rebind, shared=shared_module)
+
+    def bind_to(self, binding: Binding, *, force: bool = False, shared: BaseModule | None = None) -> None:
+        """Do what `bind` is asked for; a kind of module defines this, and has `bind` with its parameters."""
         raise self._undefined("bind()")
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
@@ -246,15 +274,36 @@ class BaseModule:
 
     def init_params(
         self,
-        initializer: InitializerSpec = None,
+        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give the parameters their first values; see `Module.init_params`.
+        """Give parameters and auxiliary states their first values.
 
+        Parameters
+        ----------
+        initializer
+            Fills what is not given (a name will do); a variable's own initializer (``var(init=...)``) takes precedence.
+        arg_params, aux_params
+            Values to copy. Names that the module does not have are ignored: a checkpoint of a larger network
+            can be given as it is.
+        allow_missing
+            Let the initializer fill what `arg_params` and `aux_params` lack.
+        force_init
+            Set the values again; otherwise a second call changes nothing and warns.
+        allow_extra
+            Do not log names that the module does not have; they are ignored either way.
+
+        Raises
+        ------
+        ParameterError
+            When a value is missing, without `allow_missing`; the module then stays as it was.
+
+        Examples
+        --------
         >>> import rebind as mx
         >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("scale"), label_names=None)
         >>> module.bind([("data", (2,))])
@@ -262,6 +311,15 @@ class BaseModule:
         >>> module.get_params()[0]["scale"].asnumpy().tolist()
         [3.0, 4.0]
         """
+        check_kind("Module.init_params", or_none(DICT), arg_params=arg_params, aux_params=aux_params)
+        flags = {"allow_missing": allow_missing, "force_init": force_init, "allow_extra": allow_extra}
+        check_kind("Module.init_params", FLAG, **flags)
+        self.init_from(
+            InitialValues(initializer=initializer, arg_params=arg_params, aux_params=aux_params, **flags)
+        )
+
+    def init_from(self, values: InitialValues) -> None:
+        """Do what `init_params` is asked for; a kind of module defines this, and has `init_params`."""
         raise self._undefined("init_params()")
 
     def set_params(
@@ -332,7 +390,16 @@ class BaseModule:
         self.set_params(*checkpoints.read_params(fname))
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return copies of parameters and auxiliary states."""
+        """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean.
+
+        >>> import rebind as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (2, 3))])
+        >>> module.init_params(mx.init.One())
+        >>> module.get_params()[0]["fc_weight"].asnumpy().tolist()
+        [[1.0, 1.0, 1.0]]
+        """
         raise self._undefined("get_params()")
 
     def trained_params(self) -> ArrayDict:
@@ -359,7 +426,22 @@ class BaseModule:
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Set up what updates the parameters; see `Module.init_optimizer`."""
+        """Set up the optimizer and the store.
+
+        Parameters
+        ----------
+        kvstore
+            None, a name or a store. One device on one machine needs none.
+        optimizer, optimizer_params
+            A name and its settings, or an optimizer. `rescale_grad` is 1 / batch size unless it is given.
+        force_init
+            Start over; otherwise a second call changes nothing and warns.
+        """
+        check_kind("Module.init_optimizer", FLAG, force_init=force_init)
+        self.optimize_by(OptimizerSettings(kvstore, optimizer, optimizer_params, force_init))
+
+    def optimize_by(self, settings: OptimizerSettings) -> None:
+        """Do what `init_optimizer` is asked for; a kind of module defines this, and has `init_optimizer`."""
         raise self._undefined("init_optimizer()")
 
     def optimizers(self) -> list[Optimizer]:
@@ -386,8 +468,19 @@ class BaseModule:
         return first_index
 
     def update(self) -> None:
-        """Update the parameters by the gradients."""
+        """Update the parameters by the gradients of the last batch.
+
+        With scaled losses (`contrib.amp.init_trainer`), a batch whose gradients overflow changes nothing.
+        """
         raise self._undefined("update()")
+
+    def update_scaled(self, scaler: LossScaling) -> None:
+        """Do so by gradients that contain the scale of the losses."""
+        scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients, self.on_any_worker)
+
+    def on_any_worker(self, holds: bool) -> bool:
+        """Return whether a condition holds on one of the workers whose gradients are summed."""
+        return any_of(self.stores(), holds)
 
     def apply_gradients(self) -> None:
         """Update the parameters by gradients that are no longer scaled."""
@@ -403,7 +496,7 @@ class BaseModule:
 
     def take_no_batch(self) -> None:
         """Set gradients as a batch without samples has them: for a step in which only other workers have a batch."""
-        if self.batches_per_update == 1:
+        if self.batches_per_update == 1:  # otherwise the sums of earlier batches stay as they are
             self.clear_gradients()
 
     def clear_gradients(self) -> None:
@@ -426,6 +519,18 @@ class BaseModule:
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.
 
+        A batch of another size or shape than the one before is fine: what is bound follows it. A batch without labels
+        is fine too, for prediction.
+
+        Parameters
+        ----------
+        data_batch
+            Anything with `data` and `label`; or a list of those, already sliced, one for each device.
+        is_train
+            The mode; None means `for_training`.
+
+        Examples
+        --------
         >>> import rebind as mx
         >>> module = mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None)
         >>> module.bind([("data", (2,))], for_training=False)
@@ -558,163 +663,10 @@ class BaseModule:
     measure = evaluation.measure
     measure_without_padding = evaluation.measure_without_padding
     batch_record = evaluation.batch_record
-
-    def fit(
-        self,
-        train_data: Trainable,
-        eval_data: Trainable | None = None,
-        eval_metric: MetricSpec = "acc",
-        epoch_end_callback: SomeCallbacks = None,
-        batch_end_callback: SomeCallbacks = None,
-        kvstore: StoreSpec = "local",
-        optimizer: str | Optimizer = "sgd",
-        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
-        eval_end_callback: SomeCallbacks = None,
-        eval_batch_end_callback: SomeCallbacks = None,
-        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
-        allow_missing: bool = False,
-        force_rebind: bool = False,
-        force_init: bool = False,
-        begin_epoch: int = 0,
-        num_epoch: int | None = None,
-        validation_metric: MetricSpec | None = None,
-        monitor: Monitor | None = None,
-        sparse_row_id_fn: RowIds | None = None,
-        *,
-        progress: bool | None = None,
-        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
-        accumulate: int = 1,
-        callbacks: Sequence[object] = (),
-        y: ArrayGroup | None = None,
-        batch_size: int = 32,
-        shuffle: bool = True,
-        **unknown: object,
-    ) -> History:
-        """Train.
-
-        For each epoch: the batches (each: compute, update, metric, ``batch_end_callback(BatchEndParam)``), the
-        training metric and the time are logged, ``epoch_end_callback(epoch, symbol, arg_params, aux_params)``, then
-        the validation with its callbacks.
-
-        Parameters
-        ----------
-        train_data
-            An iterator over batches; or arrays, as ``(x, y)`` or with `y`, a list or a dict of them for several inputs;
-            or an iterable of batches ``(x, y)``, such as a `torch.utils.data.DataLoader`: see `sources.BatchSource`.
-        eval_data
-            What the validation after each epoch measures: the same kinds.
-        eval_metric
-            What is measured: a name, a list of names, a function or a metric.
-        epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
-            A function, or a list of functions.
-        kvstore
-            How several devices share gradients.
-        optimizer, optimizer_params
-            A name and its settings, or an optimizer.
-        initializer, arg_params, aux_params, allow_missing, force_init
-            The first values of the parameters; see `init_params`.
-        force_rebind
-            Bind again even if the module is bound.
-        begin_epoch, num_epoch
-            The first epoch's number, and the number before which to stop. To continue from ``prefix-0003.params``,
-            which is written after the third epoch, give ``begin_epoch=3``.
-        validation_metric
-            What the validation measures; `eval_metric` by default.
-        monitor
-            A monitor to install.
-        sparse_row_id_fn
-            Which rows of sparse parameters a batch needs.
-        progress
-            Whether to show a bar for the running epoch, and a line for each finished one; by default in a terminal or a
-            notebook only. The lines are not shown where logging is set up, which then has MXNet's lines.
-        checkpoint
-            Where to save the run: a path's prefix, or a `checkpoint.Checkpoint`. The same call made again after a kill
-            resumes exactly from the newest whole file, within an epoch too; `begin_epoch` is used only when there
-            is none.
-        accumulate
-            Sum the gradients of this many batches before each update; `rescale_grad` is then 1 / (batch size x
-            accumulate). Batches left over at the end of an epoch make an update of their own.
-        callbacks
-            Objects that know their hooks, `on_batch_end`, `on_epoch_end` and others: see `callback.Callback`.
-
-        y
-            The labels, where `train_data` is an array, a list or a dict of arrays.
-        batch_size, shuffle
-            For arrays. The order of shuffled samples comes from ``numpy.random``.
-
-        A callback ends the training early by raising `callback.StopTraining`.
-
-        Returns
-        -------
-        dict
-            ``{'train': {metric: [value of each epoch]}, 'validation': {...}}``.
-
-        Examples
-        --------
-        >>> import numpy as np, rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
-        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
-        >>> x = np.array([[0, 1], [1, 0]] * 8)
-        >>> history = module.fit(
-        ...     (x, x[:, 0]), num_epoch=5, batch_size=4, optimizer_params={"learning_rate": 1}
-        ... )
-        >>> history["train"]["accuracy"][-1]
-        1.0
-        """
-        if unknown:
-            raise unknown_argument(next(iter(unknown)), BaseModule.fit)
-        slots = (epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback)
-        settings = FitSettings(
-            train_data=as_source(
-                train_data, "fit: train_data", self, y=y, batch_size=batch_size, shuffle=shuffle
-            ),
-            eval_data=None
-            if eval_data is None
-            else as_source(eval_data, "fit: eval_data", self, batch_size=batch_size),
-            eval_metric=eval_metric,
-            validation_metric=validation_metric,
-            callbacks=Callbacks.read(*slots, members=callbacks),
-            optimizer=OptimizerSettings(kvstore, optimizer, optimizer_params),
-            values=InitialValues(
-                initializer=initializer,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=allow_missing,
-                force_init=force_init,
-            ),
-            begin_epoch=begin_epoch,
-            num_epoch=num_epoch,
-            force_rebind=force_rebind,
-            monitor=monitor,
-            sparse_row_id_fn=sparse_row_id_fn,
-            progress=progress,
-            checkpoint=None if checkpoint is None else Checkpoint.of(checkpoint),
-            accumulate=accumulate,
-        )
-        return self.training_loop(settings).run()
+    fit = fitting.fit
 
     def training_loop(self, settings: FitSettings) -> TrainingLoop:
-        """Return what `fit` runs; a module that trains in another way returns one with overridden steps.
-
-        >>> import rebind as mx
-        >>> from rebind.module.training_loop import TrainingLoop
-        >>> class Counted(TrainingLoop):
-        ...     def train_batch(self, batch):
-        ...         super().train_batch(batch)
-        ...         print("batch", self.position.batch)
-        >>> class CountingModule(mx.mod.Module):
-        ...     def training_loop(self, settings):
-        ...         return Counted(self, settings)
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
-        >>> net = mx.sym.LinearRegressionOutput(net, mx.sym.var("label"))
-        >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 2)), mx.nd.ones((4, 1)), 2, label_name="label")
-        >>> module = CountingModule(net, label_names=["label"])
-        >>> history = module.fit(data, eval_metric="mse", num_epoch=1)
-        batch 0
-        batch 1
-        """
+        """Return what `fit` runs; a module that trains in another way returns one with overridden steps."""
         return TrainingLoop(self, settings)
 
 

@@ -11,12 +11,11 @@ from .. import symbol as symbols
 from ..absent import old_names
 from ..device import Device
 from ..errors import ArgumentError, ParameterError
-from ..executor import DataParallelExecutorGroup, GradReqs
+from ..executor import DataParallelExecutorGroup
 from ..executor.group.replicas import GroupDevices
 from ..io import DataDesc
 from ..monitor import Monitor
 from ..ndarray import NDArray
-from ..optimizer import Optimizer
 from ..overriding import declares_steps
 from ..protocols import Logger, StateTree
 from ..symbol import Symbol
@@ -32,7 +31,7 @@ from .loss_scaling import LossScaling
 from .module import Module
 from .old_names import MODULE_NAMES, with_old_names
 from .parameters import Parameters
-from .settings import Binding, OptimizerParams, RowIds, StoreSpec
+from .settings import Binding, InitialValues, OptimizerSettings, RowIds
 from .update_policy import UpdatePolicy
 
 __all__ = ["BucketingModule"]
@@ -59,9 +58,11 @@ class BucketingModule(BaseModule):
 
     What concerns a batch goes to the current bucket's module; parameters and optimizer are the default one's.
 
-    `bucket_key` of a batch names the network it is for. A network is made when its first batch arrives, bound once,
-    and stays. All use the arrays of the default bucket's parameters and gradients, so its network must have every
-    parameter; others may have fewer. A batch without a `bucket_key` is for the default bucket.
+    `bucket_key` of a batch names the network it is for; a batch without one is for the default bucket. A network is
+    made when its first batch arrives, bound once, and stays. All use the arrays of the default bucket's parameters and
+    gradients, so its network must have every parameter; others may have fewer. `bind` binds the default bucket, and
+    with `force_rebind` drops what is bound for others; its `grad_req` is one word or a dict, since a list would have to
+    fit every bucket's arguments.
 
     What a network computes is freed as soon as another bucket takes its turn, outputs too unless something holds them:
     the memory taken is that of the largest bucket, plus each bucket's own inputs, labels and states.
@@ -213,43 +214,14 @@ class BucketingModule(BaseModule):
 
     # Shapes and memory.
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: BucketingModule | Module | None = None,
-        grad_req: GradReqs = "write",
-    ) -> None:
-        """Bind the default bucket; the others are bound when their first batches arrive.
-
-        The parameters are those of `Module.bind`, except for these two:
-
-        Parameters
-        ----------
-        force_rebind
-            Bind again, and drop what is bound for other buckets.
-        grad_req
-            One word or a dict; a list would have to fit every bucket's arguments.
-        """
-        stays = self.binded and not force_rebind
-        owner = shared_module.buckets.default if isinstance(shared_module, BucketingModule) else shared_module
-        default = self.buckets.default
-        default.bind(
-            data_shapes,
-            label_shapes,
-            for_training,
-            inputs_need_grad,
-            force_rebind,
-            shared_module=owner,
-            grad_req=grad_req,
-        )
+    def bind_to(self, binding: Binding, *, force: bool = False, shared: Any = None) -> None:
+        stays = self.binded and not force
+        owner = shared.buckets.default if isinstance(shared, BucketingModule) else shared
+        self.buckets.default.bind_to(binding, force=force, shared=owner)
         if stays:  # the default bucket's module has warned
             return
         self.buckets.forget()
-        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        self.for_training, self.inputs_need_grad = binding.for_training, binding.inputs_need_grad
         self.buckets.install_monitors_again()
 
     def switch_bucket(
@@ -290,10 +262,9 @@ class BucketingModule(BaseModule):
 
     # Parameters and updates.
 
-    @described_as(Module.init_params)
-    def init_params(self, *args: Any, **kwargs: Any) -> None:
+    def init_from(self, values: InitialValues) -> None:
         need_steps(self, "init_params()", "bind")
-        self.buckets.default.init_params(*args, **kwargs)
+        self.buckets.default.init_from(values)
         self.params_initialized = True  # of the other buckets, too
 
     @described_as(Module.set_params)
@@ -302,17 +273,11 @@ class BucketingModule(BaseModule):
         self.buckets.default.set_params(*args, **kwargs)
         self.params_initialized = True
 
-    def init_optimizer(
-        self,
-        kvstore: StoreSpec = "local",
-        optimizer: str | Optimizer = "sgd",
-        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
+    def optimize_by(self, settings: OptimizerSettings) -> None:
         need_steps(self, "init_optimizer()", "bind", "init_params")
         default = self.buckets.default
         default.batches_per_update = self.batches_per_update  # it decides rescale_grad
-        default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        default.optimize_by(settings)
         for module in self.buckets.others():
             module.batches_per_update = self.batches_per_update
             module.borrow_optimizer(default)

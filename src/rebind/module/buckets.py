@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias, TypedDict, cast
 
 from .. import dtypes
@@ -20,7 +21,7 @@ from ..shapes import HasShape
 from ..symbol import Symbol
 from .batches import AnyBatch, is_sliced, labels_of
 from .checkpoints import load_states
-from .descs import Shapes
+from .descs import Shapes, read_descs
 from .module import Module
 
 __all__ = ["BucketState", "Buckets", "ModuleSettings", "NetworkOf"]
@@ -231,14 +232,10 @@ class Buckets:
                 f"BucketingModule: the network of the default bucket, {self.default_key!r}, must have all "
                 f"parameters; that of {key!r} has also {', '.join(map(repr, missing))}"
             )
-        module.bind(
-            data,
-            labels,
-            binding.for_training,
-            binding.inputs_need_grad,
-            shared_module=default,
-            grad_req=binding.grad_req,
+        own = replace(
+            binding, data=read_descs(data, "data_shapes"), labels=read_descs(labels, "label_shapes") or None
         )
+        module.bind_to(own, shared=default)
         module.batches_per_update = default.batches_per_update
         for monitor in self._monitors:
             module.install_monitor(monitor)

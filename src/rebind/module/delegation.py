@@ -62,15 +62,15 @@ def delegates(to: str, names: str, *, after: tuple[str, ...] = ()) -> Callable[[
     return decorate
 
 
-def _delegated(name: str, target: Callable[[Any], Module], after: tuple[str, ...]) -> Any:
-    original = getattr(Module, name)
-    if isinstance(original, property):
+def _delegated(name: str, target: Callable[[Any], Any], after: tuple[str, ...]) -> Any:
+    original = getattr(Module, name, None)  # None for an attribute that each object has
+    if not callable(original):
 
         def read(self: Any) -> Any:
             need_steps(self, name, *after)
             return getattr(target(self), name)
 
-        return property(read, doc=inspect.getdoc(original))
+        return property(read, doc=inspect.getdoc(original) if isinstance(original, property) else None)
 
     @described_as(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:

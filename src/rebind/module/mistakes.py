@@ -53,7 +53,7 @@ def unknown_argument(name: str, function: Callable[..., object]) -> UnknownArgum
     >>> print(unknown_argument("epochs", mx.mod.Module.fit))
     fit: no argument 'epochs'; did you mean 'num_epoch'?
     """
-    known = [each for each in inspect.signature(function).parameters if each not in ("self", "unknown")]
+    known = [name for name in inspect.signature(function).parameters if name not in ("module", "unknown")]
     hint = "; did you mean 'num_epoch'?" if name in _EPOCHS else near_names(name, known)
     return UnknownArgumentError(f"fit: no argument {name!r}{hint}")
 

@@ -13,7 +13,6 @@ from ..device import Device
 from ..errors import ParameterError, StateError
 from ..executor import DataParallelExecutorGroup, GradReqs, run_as
 from ..executor.group.replicas import GroupDevices
-from ..initializer import Uniform
 from ..io import DataDesc
 from ..kvstore import KVStoreBase
 from ..logs import resolve
@@ -30,7 +29,6 @@ from .bound_network import BoundNetwork
 from .cached_steps import CachedSteps
 from .checkpoints import load_states, write_checkpoint
 from .descs import Shapes, as_names, check_names, read_descs
-from .jobs import any_of
 from .loss_scaling import LossScaling
 from .mistakes import (
     check_shared,
@@ -47,12 +45,9 @@ from .optimizer_setup import make_optimizer
 from .parameters import Parameters, ParametersState
 from .settings import (
     Binding,
-    InitializerSpec,
     InitialValues,
-    OptimizerParams,
     OptimizerSettings,
     RowIds,
-    StoreSpec,
     read_devices,
 )
 from .steps import Arrays, HeadGrads, Labels, need_params
@@ -127,7 +122,8 @@ class Module(BaseModule):
     True
     """
 
-    _policy: UpdatePolicy | None = None
+    #: What updates the parameters; None before `init_optimizer`.
+    policy: UpdatePolicy | None = None
     _preload_opt_states: str | None = None  # a file for the first init_optimizer()
     _first_index = 0  # more than 0 where modules share an optimizer
     _scales_outputs = True
@@ -164,45 +160,29 @@ class Module(BaseModule):
         )
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
         check_names(fixed_param_names, (*arguments, *states), "Module: fixed_param_names", must=True)
-        self._parameters = Parameters(network.other_arguments, states, devices, fixed_param_names)
-        self._cached_steps = CachedSteps(network, self._parameters)
+        #: The owner of the parameters.
+        self.parameters = Parameters(network.other_arguments, states, devices, fixed_param_names)
+        self._cached_steps = CachedSteps(network, self.parameters)
 
     def __getstate__(self) -> dict[str, object]:
         # Executors and updaters are made again: what is copied is how to make them, and the values.
-        policy = self._policy
+        policy = self.policy
         kind = None if policy is None or policy.store is None else policy.store.type
         training = None if policy is None else (kind, policy.optimizer_in_use, self.run_state())
         copied = (self.binding if self.binded else None, training)
-        return {**super().__getstate__(), "_policy": None, "_copied": copied}
+        return {**super().__getstate__(), "policy": None, "_copied": copied}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         binding, training = cast(Copied, state.pop("_copied"))
         super().__setstate__(state)
         if binding is not None:
-            self.bind(
-                binding.data,
-                binding.labels,
-                binding.for_training,
-                binding.inputs_need_grad,
-                grad_req=binding.grad_req,
-            )
+            self.bind_to(binding)
         if training is not None:
             kvstore, optimizer, run = training
             self.init_optimizer(kvstore, optimizer)
             self.load_run_state(run)  # last: binding and a new optimizer start from nothing
 
     # What it is.
-
-    @property
-    def parameters(self) -> Parameters:
-        """The owner of the parameters.
-
-        >>> import rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
-        >>> mx.mod.Module(net, label_names=None).parameters.names
-        ['fc_weight', 'fc_bias']
-        """
-        return self._parameters
 
     @property
     def executors(self) -> DataParallelExecutorGroup | None:
@@ -215,21 +195,6 @@ class Module(BaseModule):
         [(2, 3), (2, 3)]
         """
         return self._network.group
-
-    @property
-    def policy(self) -> UpdatePolicy | None:
-        """What updates the parameters; None before `init_optimizer`.
-
-        >>> import rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1)
-        >>> module = mx.mod.Module(net, label_names=None)
-        >>> module.bind([("data", (4, 3))])
-        >>> module.init_params()
-        >>> module.init_optimizer(kvstore=None)
-        >>> type(module.policy).__name__, module.policy.on_store
-        ('LocalUpdate', False)
-        """
-        return self._policy
 
     @property
     def binding(self) -> Binding | None:
@@ -272,10 +237,10 @@ class Module(BaseModule):
         return self._network.executors("output axes").output_layouts
 
     def parameter_names(self) -> list[str]:
-        return [*self._parameters.names, *self._parameters.aux_names]
+        return [*self.parameters.names, *self.parameters.aux_names]
 
     def __repr__(self) -> str:
-        parameters, group = self._parameters, self._network.group
+        parameters, group = self.parameters, self._network.group
         shapes = "not bound" if group is None else f"bound to {group.data_shapes}"
         return (
             f"<{type(self).__name__} {', '.join(self.output_names)} on {', '.join(map(str, parameters.devices))}: "
@@ -292,110 +257,62 @@ class Module(BaseModule):
         if value and not self.binded:
             raise StateError("Module.binded: only bind() can make it true")
         if not value and self.binded:
-            self._parameters.detach()
+            self.parameters.detach()
             self._network.group = None
 
     @property
     def params_initialized(self) -> bool:
         """Whether the parameters have values."""
-        return self._parameters.initialized
+        return self.parameters.initialized
 
     @params_initialized.setter
     def params_initialized(self, value: bool) -> None:
-        self._parameters.initialized = value
+        self.parameters.initialized = value
 
     @property
     def optimizer_initialized(self) -> bool:
         """Whether there is an optimizer. Setting it to False drops the optimizer."""
-        return self._policy is not None
+        return self.policy is not None
 
     @optimizer_initialized.setter
     def optimizer_initialized(self, value: bool) -> None:
-        if value and self._policy is None:
+        if value and self.policy is None:
             raise StateError("Module.optimizer_initialized: only init_optimizer() can make it true")
         if not value:
-            self._policy = None
+            self.policy = None
 
     def _need_policy(self, who: str) -> UpdatePolicy:
-        if self._policy is None:
+        if self.policy is None:
             raise StateError(f"Module.{who} needs init_optimizer() first")
-        return self._policy
+        return self.policy
 
     # Shapes and memory.
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Module | None = None,
-        grad_req: GradReqs = "write",
-    ) -> None:
-        """Fix the shapes and allocate memory. Existing parameters, and an existing optimizer, stay.
-
-        Parameters
-        ----------
-        data_shapes, label_shapes
-            `DataDesc` records or pairs of name and shape; `label_shapes` may be None.
-        for_training
-            Whether gradients are computed.
-        inputs_need_grad
-            Whether the inputs get gradients too.
-        force_rebind
-            Bind again; otherwise a second `bind` changes nothing and warns.
-        shared_module
-            A bound module whose parameter arrays, and optimizer, are used.
-        grad_req
-            ``'write'``, ``'add'`` or ``'null'``: one word, a list or a dict.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
-        >>> module = mx.mod.Module(net, label_names=None)
-        >>> module.bind([("data", (8, 3))], for_training=False)
-        >>> module.output_shapes
-        [('fc_output', (8, 2))]
-        """
-        check_kind(
-            "Module.bind",
-            FLAG,
-            for_training=for_training,
-            inputs_need_grad=inputs_need_grad,
-            force_rebind=force_rebind,
-        )
-        check_kind("Module.bind", or_none(an(Module)), shared_module=shared_module)
-        binding = Binding(
-            data=read_descs(data_shapes, "data_shapes"),
-            labels=read_descs(label_shapes, "label_shapes") or None,
-            for_training=for_training,
-            inputs_need_grad=inputs_need_grad,
-            grad_req=grad_req,
-        )
+    def bind_to(self, binding: Binding, *, force: bool = False, shared: Any = None) -> None:
+        check_kind("Module.bind", or_none(an(Module)), shared_module=shared)
         network = self._network
-        if network.group is not None and not force_rebind:
+        if network.group is not None and not force:
             warn_bound(network.group, binding)
             return
-        if inputs_need_grad and not for_training:
+        if binding.inputs_need_grad and not binding.for_training:
             raise ParameterError("Module.bind: inputs_need_grad=True needs for_training=True")
         network.check(binding.data, binding.labels)
-        if shared_module is not None:
-            if not (shared_module.binded and shared_module.params_initialized):
+        if shared is not None:
+            if not (shared.binded and shared.params_initialized):
                 raise StateError("Module.bind: shared_module needs bind() and init_params() first")
-            check_shared(self._parameters, shared_module.parameters)
+            check_shared(self.parameters, shared.parameters)
             if self.loss_scaler is None:  # gradients in shared arrays have one scale
-                self.loss_scaler = shared_module.loss_scaler
-        shared = None if shared_module is None else shared_module.executors
-        group = network.make_group(binding, self._parameters, self._scaled, shared, self.logger)
+                self.loss_scaler = shared.loss_scaler
+        group = network.make_group(
+            binding, self.parameters, self._scaled, None if shared is None else shared.executors, self.logger
+        )
         # Only now, when binding has not failed, are the old arrays replaced.
         with fitting_weights([] if network.binding is None else network.binding.data, binding.data):
-            self._parameters.attach(group, shared=None if shared_module is None else shared_module.parameters)
+            self.parameters.attach(group, shared=None if shared is None else shared.parameters)
         network.bind(binding, group)
-        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
-        if shared_module is not None and shared_module.optimizer_initialized:
-            self.borrow_optimizer(shared_module)
+        self.for_training, self.inputs_need_grad = binding.for_training, binding.inputs_need_grad
+        if shared is not None and shared.optimizer_initialized:
+            self.borrow_optimizer(shared)
 
     def _scaled(self, symbol: Symbol) -> Symbol:
         scaler = self.loss_scaler
@@ -419,80 +336,30 @@ class Module(BaseModule):
         self.loss_scaler, self._scales_outputs = scaler, outputs
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
-        return {name: "add" for name in self._parameters.trained_names} if grad_req == "add" else grad_req
+        return {name: "add" for name in self.parameters.trained_names} if grad_req == "add" else grad_req
 
     # Parameters.
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return copies of parameters and auxiliary states, on the CPU; with several devices their mean.
-
-        >>> import rebind as mx
-        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
-        >>> module = Module(net, label_names=None)
-        >>> module.bind([("data", (2, 3))])
-        >>> module.init_params(mx.init.One())
-        >>> module.get_params()[0]["fc_weight"].asnumpy().tolist()
-        [[1.0, 1.0, 1.0]]
-        """
         if not self.params_initialized:
             raise StateError("Module.get_params() needs init_params() first")
-        return self._parameters.copies()
+        return self.parameters.copies()
 
     def trained_params(self) -> ArrayDict:
         self._network.executors("trained_params()")
-        return self._parameters.on_first_device()
+        return self.parameters.on_first_device()
 
     def unify_devices(self) -> None:
-        self._parameters.unify_devices()
+        self.parameters.unify_devices()
 
-    def init_params(
-        self,
-        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Give parameters and auxiliary states their first values.
-
-        Parameters
-        ----------
-        initializer
-            Fills what is not given (a name will do); a variable's own initializer (``var(init=...)``) takes precedence.
-        arg_params, aux_params
-            Values to copy. Names that the module does not have are ignored: a checkpoint of a larger network
-            can be given as it is.
-        allow_missing
-            Let the initializer fill what `arg_params` and `aux_params` lack.
-        force_init
-            Set the values again; otherwise a second call changes nothing and warns.
-        allow_extra
-            Do not log names that the module does not have; they are ignored either way.
-
-        Raises
-        ------
-        ParameterError
-            When a value is missing, without `allow_missing`; the module then stays as it was.
-        """
-        check_kind("Module.init_params", or_none(DICT), arg_params=arg_params, aux_params=aux_params)
-        flags = {"allow_missing": allow_missing, "force_init": force_init, "allow_extra": allow_extra}
-        check_kind("Module.init_params", FLAG, **flags)
-        values = InitialValues(
-            initializer=initializer,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-            allow_extra=allow_extra,
-        )
-        if self.params_initialized and not force_init:
+    def init_from(self, values: InitialValues) -> None:
+        if self.params_initialized and not values.force_init:
             _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
         self._network.executors("init_params()")
-        with explained_labels(self.symbol, self._parameters.names, self._network.label_names):
-            self._parameters.initialize(values, self.symbol.attr_dict())
-        if line := described_values(self._parameters, values):
+        with explained_labels(self.symbol, self.parameters.names, self._network.label_names):
+            self.parameters.initialize(values, self.symbol.attr_dict())
+        if line := described_values(self.parameters, values):
             resolve(self.logger).warning("Module.init_params: %s", line)
         self._start_policy()
 
@@ -514,50 +381,32 @@ class Module(BaseModule):
             _warn("set_params: the parameters have values already", "Leave out force_init=False to set them.")
             return
         self._network.executors("set_params()")
-        self._parameters.assign(arg_params, aux_params, allow_extra=allow_extra)
+        self.parameters.assign(arg_params, aux_params, allow_extra=allow_extra)
         self._start_policy()
 
     def _start_policy(self) -> None:
         """Let the policy start from the parameters as they are now."""
-        if self._policy is not None:
-            self._policy.start_from(self._parameters)  # a store that updates has weights of its own
+        if self.policy is not None:
+            self.policy.start_from(self.parameters)  # a store that updates has weights of its own
 
     # The optimizer.
 
-    def init_optimizer(
-        self,
-        kvstore: StoreSpec = "local",
-        optimizer: str | Optimizer = "sgd",
-        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """Set up the optimizer and the store.
-
-        Parameters
-        ----------
-        kvstore
-            None, a name or a store. One device on one machine needs none.
-        optimizer, optimizer_params
-            A name and its settings, or an optimizer. `rescale_grad` is 1 / batch size unless it is given.
-        force_init
-            Start over; otherwise a second call changes nothing and warns.
-        """
+    def optimize_by(self, settings: OptimizerSettings) -> None:
         if not self.binded or not self.params_initialized:
             raise StateError("Module.init_optimizer() needs bind() and init_params() first")
-        check_kind("Module.init_optimizer", FLAG, force_init=force_init)
-        if self._policy is not None and not force_init:
+        if self.policy is not None and not settings.force_init:
             _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")
             return
-        policy = self._make_policy(OptimizerSettings(kvstore, optimizer, optimizer_params, force_init))
-        policy.start_from(self._parameters)
+        policy = self._make_policy(settings)
+        policy.start_from(self.parameters)
         if self._preload_opt_states is not None:
             policy.load_states(self._preload_opt_states)
-        self._preload_opt_states, self._policy = None, policy  # only now: nothing failed
+        self._preload_opt_states, self.policy = None, policy  # only now: nothing failed
 
     def _make_policy(self, settings: OptimizerSettings) -> UpdatePolicy:
         made = make_policy(
             settings,
-            self._parameters,
+            self.parameters,
             self._make_optimizer,
             samples=self._network.executors("init_optimizer()").batch_size * self.batches_per_update,
             first_index=self._first_index,
@@ -576,7 +425,7 @@ class Module(BaseModule):
 
     def number_parameters(self, first_index: int) -> int:
         self._first_index = first_index
-        return first_index + len(self._parameters.names) * len(self._parameters.devices)
+        return first_index + len(self.parameters.names) * len(self.parameters.devices)
 
     def borrow_optimizer(self, shared_module: Module) -> None:
         """Use the optimizer of another module, and its states."""
@@ -584,12 +433,12 @@ class Module(BaseModule):
         policy = shared_module.policy
         if policy is None:
             raise StateError("Module.borrow_optimizer: shared_module needs init_optimizer() first")
-        if missing := [name for name in self._parameters.names if name not in policy.names]:
+        if missing := [name for name in self.parameters.names if name not in policy.names]:
             raise ParameterError(
                 "Module.borrow_optimizer: shared_module must have all parameters of this one; it lacks "
                 f"{', '.join(map(repr, missing))}"
             )
-        self._policy = policy
+        self.policy = policy
 
     # A batch.
 
@@ -602,18 +451,6 @@ class Module(BaseModule):
             )
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch.
-
-        A batch of another size or shape than the one before is fine: what is bound follows it. A batch without labels
-        is fine too, for prediction.
-
-        Parameters
-        ----------
-        data_batch
-            Anything with `data` and `label`; or a list of those, already sliced, one for each device.
-        is_train
-            The mode; None means `for_training`.
-        """
         asked: object = is_train
         if asked.__class__ is str:  # the quickest way to ask: this is called for every batch
             check_kind("Module.forward", or_none(FLAG), is_train=is_train)
@@ -641,7 +478,7 @@ class Module(BaseModule):
 
     def forward_backward_update(self, data_batch: AnyBatch) -> bool:
         plain = self.loss_scaler is None and self.workers is None and not overrides(self, *_JOINED, of=Module)
-        return plain and self._cached_steps.forward_backward_update(data_batch, self._policy)
+        return plain and self._cached_steps.forward_backward_update(data_batch, self.policy)
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
         return self._network.with_outputs("get_outputs()").get_outputs(merge_multi_context)
@@ -689,26 +526,21 @@ class Module(BaseModule):
     # Updates.
 
     def update(self) -> None:
-        """Update the parameters by the gradients of the last batch.
-
-        With scaled losses (`contrib.amp.init_trainer`), a batch whose gradients overflow changes nothing.
-        """
         self._need_policy("update()")
         if not self._network.has_gradients:
-            warn_without_gradients(self._parameters.trained())
+            warn_without_gradients(self.parameters.trained())
         if self.loss_scaler is None:
             self.apply_gradients()
         else:
-            gradients, apply = self.scaled_gradients(), self.apply_gradients
-            self.loss_scaler.update(self.optimizers(), gradients, apply, self.on_any_worker)
+            self.update_scaled(self.loss_scaler)
 
     def apply_gradients(self) -> None:
         policy = self._need_policy("update()")
-        if trained := self._parameters.trained():
+        if trained := self.parameters.trained():
             policy.update(trained)
 
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
-        return [each.gradients for each in self._parameters.trained()]
+        return [each.gradients for each in self.parameters.trained()]
 
     def gradients_by_device(self) -> list[ArrayDict]:
         """Return, for each device, the gradients of the parameters that have one.
@@ -719,9 +551,9 @@ class Module(BaseModule):
         >>> [list(of_device) for of_device in module.gradients_by_device()]
         [['w']]
         """
-        trained = self._parameters.trained()
+        trained = self.parameters.trained()
         return [
-            {each.name: each.gradients[k] for each in trained} for k in range(len(self._parameters.devices))
+            {each.name: each.gradients[k] for each in trained} for k in range(len(self.parameters.devices))
         ]
 
     def clear_gradients(self) -> None:
@@ -730,15 +562,13 @@ class Module(BaseModule):
     # Where workers train together.
 
     def stores(self) -> list[KVStoreBase]:
-        return [] if self._policy is None or self._policy.store is None else [self._policy.store]
+        return [] if self.policy is None or self.policy.store is None else [self.policy.store]
 
     def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
         return list(self._network.executors("auxiliary_arrays()").aux_arrays)
 
     def take_no_batch(self) -> None:
-        """Set gradients as a batch without samples has them."""
-        if self.batches_per_update == 1:  # otherwise the sums of earlier batches stay as they are
-            self.clear_gradients()
+        super().take_no_batch()
         self._on_gradient()  # the other workers' pushes begin with their backward
         self._network.has_gradients = True  # `update` is to use them
 
@@ -746,21 +576,13 @@ class Module(BaseModule):
         # Scaled gradients are checked for an overflow first.
         if not self.sends_gradients or self.loss_scaler is not None:
             return False
-        policy = self._policy
-        return (
-            policy is not None
-            and policy.store is not None
-            and policy.store.capabilities.takes_ready_gradients
-        )
+        store = None if self.policy is None else self.policy.store
+        return store is not None and store.capabilities.takes_ready_gradients
 
     def _on_gradient(self) -> Callable[[str], None] | None:
-        if not self._sends() or self._policy is None:
+        if not self._sends():
             return None
-        return self._policy.start_sending(self._parameters.trained())
-
-    def on_any_worker(self, holds: bool) -> bool:
-        """Return whether a condition holds on one of the workers whose gradients are summed."""
-        return any_of(self.stores(), holds)
+        return self._need_policy("backward()").start_sending(self.parameters.trained())
 
     # Files.
 
@@ -840,7 +662,7 @@ class Module(BaseModule):
         adds_up = self.batches_per_update > 1  # else each batch overwrites them
         return {
             **self.arrays_state(),
-            "gradients": self._parameters.gradient_state() if adds_up else None,
+            "gradients": self.parameters.gradient_state() if adds_up else None,
             **policy.state_dict(),
             "loss scale": None if self.loss_scaler is None else self.loss_scaler.state_dict(),
         }
@@ -848,8 +670,8 @@ class Module(BaseModule):
     def load_run_state(self, state: StateTree) -> None:
         policy = self._need_policy("load_run_state()")
         self.load_arrays_state(state)
-        self._parameters.load_gradient_state(cast(ModuleState, state)["gradients"])
-        policy.start_from(self._parameters)  # first: a store takes the loaded weights
+        self.parameters.load_gradient_state(cast(ModuleState, state)["gradients"])
+        policy.start_from(self.parameters)  # first: a store takes the loaded weights
         policy.load_state_dict(state)
         scale = cast("StateTree | None", state["loss scale"])
         if self.loss_scaler is not None and scale is not None:
@@ -858,13 +680,13 @@ class Module(BaseModule):
     def arrays_state(self) -> StateTree:
         """Return the arrays of all devices: parameters, auxiliary states, states."""
         group = self._network.executors("arrays_state()")
-        return {**self._parameters.state_dict(), "states": [list(arrays) for arrays in group.state_arrays]}
+        return {**self.parameters.state_dict(), "states": [list(arrays) for arrays in group.state_arrays]}
 
     def load_arrays_state(self, state: StateTree) -> None:
         """Load what `arrays_state` returned, bound in the same way; the parameters then have values."""
         group = self._network.executors("load_arrays_state()")
         saved = cast(ModuleState, state)
-        self._parameters.load_state_dict(saved)
+        self.parameters.load_state_dict(saved)
         load_states(group.state_arrays, saved["states"], "Module")
 
 

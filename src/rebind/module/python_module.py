@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -12,7 +12,6 @@ from ..absent import old_names
 from ..checks import LIST, Kind, check_kind, or_none
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..executor import GradReqs
-from ..initializer import Uniform
 from ..io import DataDesc
 from ..metric import EvalMetric
 from ..monitor import Monitor
@@ -22,8 +21,7 @@ from ..overriding import declares_steps
 from ..protocols import ArrayDict, Logger, StateTree
 from .base_module import BaseModule
 from .batches import AnyBatch, labels_of, whole
-from .descs import Shapes, read_descs
-from .settings import InitializerSpec, OptimizerParams, StoreSpec
+from .settings import Binding, InitialValues, OptimizerSettings
 from .steps import Arrays, HeadGrads, Labels
 
 __all__ = ["PythonLossModule", "PythonModule"]
@@ -34,7 +32,9 @@ class PythonModule(BaseModule):
     """A module without parameters, whose subclass computes in Python.
 
     The subclass defines `_compute_output_shapes`, `forward`, `backward`, `get_outputs` and `get_input_grads`; the steps
-    that have to do with parameters do nothing. A subclass that has parameters overrides those too.
+    that have to do with parameters do nothing. A subclass that has parameters overrides those too. `bind` takes the
+    shapes and holds no memory, so a second call works like the first; `grad_req` must be ``'write'``, and
+    `force_rebind` and `shared_module` change nothing.
 
     Parameters
     ----------
@@ -92,16 +92,6 @@ class PythonModule(BaseModule):
 
     @property
     def data_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the inputs; None before `bind`.
-
-        >>> import rebind as mx
-        >>> loss = mx.mod.PythonLossModule()
-        >>> loss.data_shapes is None
-        True
-        >>> loss.bind([("data", (2, 1))])
-        >>> loss.data_shapes[0].shape
-        (2, 1)
-        """
         return self._data_shapes
 
     @property
@@ -112,39 +102,17 @@ class PythonModule(BaseModule):
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]] | None:
         return self._output_shapes
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: BaseModule | None = None,
-        grad_req: GradReqs = "write",
-    ) -> None:
-        """Take the shapes. It holds no memory, so a second call works like the first.
-
-        The parameters are those of `Module.bind`; `grad_req` must be ``'write'``, and `force_rebind` and
-        `shared_module` change nothing.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> loss = mx.mod.PythonLossModule()
-        >>> loss.bind([("data", (2, 1))])
-        >>> loss.bind([("data", (8, 1))])
-        >>> loss.output_shapes
-        [('pyloss_output', (8, 1))]
-        """
-        if grad_req != "write":
-            raise ParameterError(f"{type(self).__name__}.bind: grad_req must be 'write'; got {grad_req!r}")
-        data = read_descs(data_shapes, "data_shapes")
-        labels = read_descs(label_shapes, "label_shapes") or None
+    def bind_to(self, binding: Binding, *, force: bool = False, shared: BaseModule | None = None) -> None:
+        if binding.grad_req != "write":
+            raise ParameterError(
+                f"{type(self).__name__}.bind: grad_req must be 'write'; got {binding.grad_req!r}"
+            )
+        data, labels = binding.data, binding.labels
         self._check("data_shapes", data, self._data_names)
         if labels is not None:
             self._check("label_shapes", labels, self._label_names or [])
         self._data_shapes, self._label_shapes = data, labels
-        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        self.for_training, self.inputs_need_grad = binding.for_training, binding.inputs_need_grad
         self._output_shapes = self._compute_output_shapes()
         self.binded = True
 
@@ -157,12 +125,7 @@ class PythonModule(BaseModule):
             )
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
-        """Return ``'write'``: there are no parameters whose gradients could be summed.
-
-        >>> import rebind as mx
-        >>> mx.mod.PythonLossModule().grad_req_of_parameters("add")
-        'write'
-        """
+        """Return ``'write'``: there are no parameters whose gradients could be summed."""
         return "write"
 
     def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -172,35 +135,15 @@ class PythonModule(BaseModule):
     # Nothing to do, without parameters.
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return two empty dicts.
-
-        >>> import rebind as mx
-        >>> mx.mod.PythonLossModule().get_params()
-        ({}, {})
-        """
         return {}, {}
 
     def trained_params(self) -> ArrayDict:
         return {}
 
-    def init_params(
-        self,
-        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
+    def init_from(self, values: InitialValues) -> None:
         self.params_initialized = True
 
-    def init_optimizer(
-        self,
-        kvstore: StoreSpec = "local",
-        optimizer: str | Optimizer = "sgd",
-        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
+    def optimize_by(self, settings: OptimizerSettings) -> None:
         self.optimizer_initialized = True
 
     def __repr__(self) -> str:
@@ -226,18 +169,7 @@ class PythonModule(BaseModule):
         """Do nothing: a monitor watches what symbols compute."""
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        """Add the last batch to a metric; without bound labels do nothing.
-
-        >>> import rebind as mx
-        >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
-        >>> loss.bind([("data", (2,))], [("softmax_label", (2,))])
-        >>> batch = mx.io.DataBatch([mx.nd.array([1, 5])], [mx.nd.array([1, 2])])
-        >>> loss.forward(batch)
-        >>> metric = mx.metric.MSE()
-        >>> loss.update_metric(metric, batch.label)
-        >>> metric.get()
-        ('mse', 4.5)
-        """
+        """Add the last batch to a metric; without bound labels do nothing."""
         if self._label_shapes is None:
             return
         if pre_sliced:
@@ -319,15 +251,6 @@ class PythonLossModule(PythonModule):
         self._scores_grad = None  # that of the batch before must not be handed on
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        """Return the scores.
-
-        >>> import rebind as mx
-        >>> loss = mx.mod.PythonLossModule()
-        >>> loss.bind([("data", (2,))], for_training=False)
-        >>> loss.forward(mx.io.DataBatch([mx.nd.array([1, 5])]))
-        >>> loss.get_outputs()[0].asnumpy().tolist()
-        [1.0, 5.0]
-        """
         scores = self._need_scores("get_outputs()")
         return [scores] if merge_multi_context else [[scores]]
 
@@ -337,16 +260,7 @@ class PythonLossModule(PythonModule):
         return self._scores
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        """Compute the gradient of the scores, by `grad_func` or `_backward_impl`.
-
-        >>> import rebind as mx
-        >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
-        >>> loss.bind([("data", (2,))], [("softmax_label", (2,))])
-        >>> loss.forward(mx.io.DataBatch([mx.nd.array([1, 5])], [mx.nd.array([1, 2])]))
-        >>> loss.backward()
-        >>> loss.get_input_grads()[0].asnumpy().tolist()
-        [0.0, 3.0]
-        """
+        """Compute the gradient of the scores, by `grad_func` or `_backward_impl`."""
         if out_grads is not None:
             raise ParameterError(f"{type(self).__name__}.backward: out_grads must be None, for it is a loss")
         if not self.for_training:

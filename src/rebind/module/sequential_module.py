@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from ..absent import old_names
 from ..checks import warn_user
 from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentError, near_names
-from ..executor import GradReqs
-from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..metric import EvalMetric
 from ..ndarray import NDArray
@@ -22,10 +19,9 @@ from ..symbol import Symbol
 from .base_module import BaseModule
 from .batches import AnyBatch
 from .delegation import calls_all, delegates, need_steps
-from .descs import Shapes, read_descs
-from .jobs import any_of
+from .descs import Shapes
 from .loss_scaling import LossScaling
-from .settings import Binding, InitializerSpec, OptimizerParams, RowIds, StoreSpec
+from .settings import Binding, InitialValues, OptimizerSettings, RowIds
 from .steps import Arrays, HeadGrads, Labels
 
 __all__ = ["SequentialModule"]
@@ -55,6 +51,11 @@ class SequentialModule(BaseModule):
     """A chain of modules: each takes the outputs of the one before as its inputs, and passes gradients back to it.
 
     One symbol is faster; a chain is for what cannot be one symbol, such as a network and a loss in Python.
+
+    `bind` binds each module to the shapes of the outputs of the one before; the data shapes are those of the first, the
+    labels are for the modules that take them, and `shared_module` must be None. `init_params` leaves modules that had
+    parameters before they were added as they are, unless `force_init`. Each module has an optimizer; one `Optimizer`
+    object can serve all, for it counts the updates of each parameter separately.
 
     Parameters
     ----------
@@ -163,7 +164,6 @@ class SequentialModule(BaseModule):
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the labels; None when no module takes any."""
         need_steps(self, "label_shapes", "bind")
         return self._bound_labels
 
@@ -177,54 +177,22 @@ class SequentialModule(BaseModule):
 
     # Bind.
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: BaseModule | None = None,
-        grad_req: GradReqs = "write",
-    ) -> None:
-        """Bind all modules, each to the shapes of the outputs of the one before.
-
-        The parameters are those of `Module.bind`: the data shapes are the first module's, the labels are for the
-        modules that take them, and `inputs_need_grad` is for the inputs of the first. `shared_module` must be None.
-
-        Examples
-        --------
-        >>> import rebind as mx
-        >>> chain = mx.mod.SequentialModule()
-        >>> for _ in range(2):
-        ...     total = mx.mod.Module(mx.sym.sum(mx.sym.var("data"), axis=0, name="total"), label_names=None)
-        ...     chain = chain.add(total, auto_wiring=True)
-        >>> chain.bind([("data", (2, 3, 4))])
-        >>> chain.output_shapes
-        [('total_output', (4,))]
-        """
+    def bind_to(self, binding: Binding, *, force: bool = False, shared: BaseModule | None = None) -> None:
         if not self._links:
             raise StateError("SequentialModule.bind() needs add() first: there are no modules in it")
-        if self.binded and not force_rebind:
+        if self.binded and not force:
             _warn("bind: already bound", "Set force_rebind=True to bind again.")
             return
-        if inputs_need_grad and not for_training:
+        if binding.inputs_need_grad and not binding.for_training:
             raise ParameterError("SequentialModule.bind: inputs_need_grad=True needs for_training=True")
-        if shared_module is not None:
-            raise ParameterError(f"SequentialModule.bind: shared_module must be None; got {shared_module!r}")
-        asked = Binding(
-            data=read_descs(data_shapes, "data_shapes"),
-            labels=read_descs(label_shapes, "label_shapes") or None,
-            for_training=for_training,
-            inputs_need_grad=inputs_need_grad,
-            grad_req=grad_req,
-        )
+        if shared is not None:
+            raise ParameterError(f"SequentialModule.bind: shared_module must be None; got {shared!r}")
         self._share_loss_scaler()
         for i in range(len(self._links)):
-            given = self._links[i - 1].module.output_descs() if i else asked.data
-            self._bind_link(i, self._wired(i, given), asked)
-        self._bound_labels = asked.labels if any(link.takes_labels for link in self._links) else None
-        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+            given = self._links[i - 1].module.output_descs() if i else binding.data
+            self._bind_link(i, self._wired(i, given), binding)
+        self._bound_labels = binding.labels if any(link.takes_labels for link in self._links) else None
+        self.for_training, self.inputs_need_grad = binding.for_training, binding.inputs_need_grad
         self.binded = True
 
     def _bind_link(self, i: int, data: list[DataDesc], binding: Binding) -> None:
@@ -296,18 +264,6 @@ class SequentialModule(BaseModule):
     # Parameters.
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
-        """Return copies of the parameters and auxiliary states of all modules.
-
-        >>> import rebind as mx
-        >>> chain = mx.mod.SequentialModule()
-        >>> for name in "ab":
-        ...     net = mx.sym.var("data") * mx.sym.var(f"{name}_weight", shape=(2,))
-        ...     chain = chain.add(mx.mod.Module(net, label_names=None), auto_wiring=True)
-        >>> chain.bind([("data", (2,))])
-        >>> chain.init_params()
-        >>> list(chain.get_params()[0])
-        ['a_weight', 'b_weight']
-        """
         need_steps(self, "get_params()", "bind", "init_params")
         arg_params: ArrayDict = {}
         aux_params: ArrayDict = {}
@@ -320,35 +276,15 @@ class SequentialModule(BaseModule):
     def trained_params(self) -> ArrayDict:
         return {name: value for module in self._modules for name, value in module.trained_params().items()}
 
-    def init_params(
-        self,
-        initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Give the parameters of all modules their first values; see `Module.init_params`.
-
-        Modules that had parameters before they were added are left as they are, unless `force_init`.
-        """
+    def init_from(self, values: InitialValues) -> None:
         need_steps(self, "init_params()", "bind")
-        if self.params_initialized and not force_init:
+        if self.params_initialized and not values.force_init:
             _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
         self._check_names()
         for module in self._modules:
-            if module.params_initialized and not force_init:
-                continue
-            module.init_params(
-                initializer=initializer,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=allow_missing,
-                force_init=force_init,
-                allow_extra=allow_extra,
-            )
+            if values.force_init or not module.params_initialized:
+                module.init_params(**vars(values))
         self.params_initialized = True
 
     def _check_names(self) -> None:
@@ -365,32 +301,17 @@ class SequentialModule(BaseModule):
 
     # Optimizer.
 
-    def init_optimizer(
-        self,
-        kvstore: StoreSpec = "local",
-        optimizer: str | Optimizer = "sgd",
-        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """Set up an optimizer for each module; see `Module.init_optimizer`.
-
-        One `Optimizer` object can serve all modules: it counts the updates of each parameter separately.
-        """
+    def optimize_by(self, settings: OptimizerSettings) -> None:
         need_steps(self, "init_optimizer()", "bind", "init_params")
-        if self.optimizer_initialized and not force_init:
+        if self.optimizer_initialized and not settings.force_init:
             _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")
             return
         index = 0
         for module in self._modules:
             module.batches_per_update = self.batches_per_update
-            if isinstance(optimizer, Optimizer):  # numbers of parameters must differ then
+            if isinstance(settings.optimizer, Optimizer):  # numbers of parameters must differ then
                 index = module.number_parameters(index)
-            module.init_optimizer(
-                kvstore=kvstore,
-                optimizer=optimizer,
-                optimizer_params=optimizer_params,
-                force_init=force_init,
-            )
+            module.init_optimizer(**vars(settings))
         self.optimizer_initialized = True
 
     def run_state(self) -> StateTree:
@@ -415,19 +336,6 @@ class SequentialModule(BaseModule):
             self._links[0].module.prepare(data_batch, sparse_row_id_fn)
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch, module by module; it may have another size than the one before.
-
-        >>> import rebind as mx
-        >>> chain = mx.mod.SequentialModule()
-        >>> for _ in range(2):
-        ...     square = mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None)
-        ...     chain = chain.add(square, auto_wiring=True)
-        >>> chain.bind([("data", (2,))], for_training=False)
-        >>> chain.init_params()
-        >>> chain.forward(mx.io.DataBatch([mx.nd.array([1, 2, 3])]))
-        >>> chain.get_outputs()[0].asnumpy().tolist()
-        [1.0, 16.0, 81.0]
-        """
         need_steps(self, "forward()", "bind", "init_params")
         if not hasattr(data_batch, "data"):
             raise ArgumentError(
@@ -467,19 +375,12 @@ class SequentialModule(BaseModule):
         return [gradient * self.loss_scaler.loss_scale for gradient in gradients]
 
     def update(self) -> None:
-        """Update the parameters of all modules by the gradients of the last batch.
-
-        With scaled losses all are updated, or none if the gradients of one overflow.
-        """
         need_steps(self, "update()", "init_optimizer")
-        if self.loss_scaler is None:
-            for module in self._modules:  # apply_gradients() would miss an update() that a user overrides
-                module.update()
-        else:
-            anywhere = partial(any_of, self.stores())
-            self.loss_scaler.update(
-                self.optimizers(), self.scaled_gradients(), self.apply_gradients, anywhere
-            )
+        if self.loss_scaler is not None:  # all are updated, or none if the gradients of one overflow
+            self.update_scaled(self.loss_scaler)
+            return
+        for module in self._modules:  # apply_gradients() would miss an update() that a user overrides
+            module.update()
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         need_steps(self, "get_input_grads()", "bind", "init_params")

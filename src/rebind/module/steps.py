@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ..callback import BatchEndParam
 from ..errors import StateError
@@ -16,7 +16,7 @@ from ..protocols import ArrayDict, Batch, Logger, StateTree
 from ..symbol import Symbol
 from .batches import AnyBatch
 from .descs import Shapes
-from .settings import RowIds
+from .settings import FitSettings, RowIds
 from .workers import Workers
 
 __all__ = ["Arrays", "HeadGrads", "Labels", "Steps", "need_params"]
@@ -36,7 +36,6 @@ class Steps(Protocol):
     binded: bool
     params_initialized: bool
     optimizer_initialized: bool
-    for_training: bool
     batches_per_update: int
     sends_gradients: bool
     workers: Workers | None
@@ -85,6 +84,8 @@ class Steps(Protocol):
     def iter_predict(self) -> Callable[..., Iterator[tuple[list[NDArray], int, Batch]]]: ...
     @property
     def score(self) -> Callable[..., list[tuple[str, float]]]: ...
+    @property
+    def training_loop(self) -> Callable[[FitSettings], Any]: ...
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]: ...
     def trained_params(self) -> ArrayDict: ...

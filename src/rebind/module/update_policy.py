@@ -135,9 +135,9 @@ class UpdatePolicy(ABC):
     def start_sending(self, trained: Sequence[Trained]) -> Callable[[str], None] | None:
         """Return a function that pushes a parameter's gradients, to be called as soon as backward has computed them.
 
-        None for a store that does not declare `takes_ready_gradients`. `update` then pushes the rest. Nothing may be
-        done to the gradients in between: do not call this for a batch to whose gradients others will be added, nor
-        where they are checked for an overflow first.
+        None for a store that cannot send them one by one. `update` then pushes the rest. Nothing may be done to the
+        gradients in between: do not call this for a batch to whose gradients others will be added, nor where they are
+        checked for an overflow first.
 
         Parameters
         ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, TypedDict, cast
 
@@ -12,14 +13,13 @@ import torch
 from ..._torch import foreach
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
-from ...executor import GradReqs
 from ...executor.group.replicas import GroupDevices
 from ...module import Module
 from ...module.batches import AnyBatch, rewind
 from ...module.descs import Shapes
 from ...module.device_arrays import copy_across
 from ...module.jobs import job_of
-from ...module.settings import FitSettings, OptimizerSettings, RowIds
+from ...module.settings import Binding, FitSettings, OptimizerSettings, RowIds
 from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
 from ...module.update_policy import UpdatePolicy
@@ -175,36 +175,17 @@ class SVRGModule(Module):
             return Module.load(prefix, epoch, load_optimizer_states, **kwargs)
         return super().load(prefix, epoch, load_optimizer_states, **kwargs)
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Module | None = None,
-        grad_req: GradReqs = "write",
-        **kwargs: object,
-    ) -> None:
-        """Bind the module, for training also that of the snapshot. See `Module.bind`; snapshots are not shared."""
-        already = self.binded and not force_rebind
-        super().bind(
-            data_shapes,
-            label_shapes,
-            for_training,
-            inputs_need_grad,
-            force_rebind,
-            shared_module,
-            grad_req,
-            **kwargs,
-        )
+    def bind_to(self, binding: Binding, *, force: bool = False, shared: Any = None) -> None:
+        """Bind the module, for training also that of the snapshot; snapshots are not shared."""
+        already = self.binded and not force
+        super().bind_to(binding, force=force, shared=shared)
         if already:
             return
         self._both_ran = self._raw = False
         self._mod_aux.binded = False
         # Its shapes and its parameters are those of the old binding.
-        if for_training:
-            self._bind_aux(data_shapes, label_shapes)
+        if binding.for_training:
+            self._bind_aux(binding)
 
     # The module of the snapshot has the inputs, shapes and states of this one.
 
@@ -225,19 +206,16 @@ class SVRGModule(Module):
         if self._mod_aux.binded:
             self._mod_aux.set_states(states, value)
 
-    def _bind_aux(self, data_shapes: Shapes, label_shapes: Shapes | None) -> None:
+    def _bind_aux(self, binding: Binding) -> None:
         """Bind the module of the snapshot, and make arrays for the full gradients that have none."""
         requests, parameters = self._network.executors("bind()").grad_req, self.parameters
         self._mod_aux.use_loss_scaler(self.loss_scaler, outputs=self._scales_outputs)
-        self._mod_aux.bind(
-            data_shapes,
-            label_shapes,
-            # Never 'add': the rule needs g(w̃) of one batch. Gradients of inputs come from the trained module alone.
-            grad_req={
-                name: "write" if request != "null" and name in parameters.names else "null"
-                for name, request in requests.items()
-            },
-        )
+        # Never 'add': the rule needs g(w̃) of one batch. Gradients of inputs come from the trained module alone.
+        grad_req = {
+            name: "write" if request != "null" and name in parameters.names else "null"
+            for name, request in requests.items()
+        }
+        self._mod_aux.bind_to(replace(binding, inputs_need_grad=False, grad_req=grad_req))
         # Full gradients survive when the module is bound again, which changes the shapes of data only.
         have = self._param_dict or [{} for _ in parameters.devices]
         self._param_dict = [
