@@ -11,7 +11,7 @@ import pytest
 import rebind as mx
 from rebind import nd
 from rebind.kvstore import Capabilities, KVStore
-from rebind.module.device_arrays import Trained
+from rebind.module.parameters import Trained
 from rebind.module.update import LocalUpdate, StoreUpdate
 from rebind.module.update_policy import UpdatePolicy
 

@@ -11,8 +11,8 @@ from ..kvstore import KVStoreBase
 from ..logs import resolve
 from ..ndarray import NDArray
 from ..protocols import Logger
-from .device_arrays import copy_across
 from .jobs import writes_files
+from .parameters import copy_across
 
 __all__ = ["load_states", "write_checkpoint"]
 

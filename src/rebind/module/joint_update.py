@@ -20,7 +20,7 @@ from ..optimizer import Optimizer
 from ..optimizer.arrays import ArrayTree
 from ..optimizer.cached_update import CachedUpdate
 from ..optimizer.step import Rates, StateTree, UpdatePart
-from .device_arrays import Trained
+from .parameters import Trained
 from .update import LocalUpdate
 
 __all__ = ["CachedStep", "JointUpdate"]

@@ -20,8 +20,7 @@ from ..errors import (
 from ..executor import DataParallelExecutorGroup, SharedArgumentError
 from ..io import DataDesc
 from ..symbol import Symbol
-from .device_arrays import Trained
-from .parameters import Parameters
+from .parameters import Parameters, Trained
 from .settings import Binding, InitialValues
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import torch
 
@@ -14,11 +14,10 @@ from ..errors import StateError
 from ..executor import DataParallelExecutorGroup
 from ..ndarray import NDArray, zeros
 from ..protocols import ArrayDict
-from .device_arrays import Trained, copy_across
 from .first_values import first_values, warn_prefixes
 from .settings import InitialValues
 
-__all__ = ["Parameters", "ParametersState"]
+__all__ = ["Parameters", "ParametersState", "Trained", "copy_across"]
 
 
 class ParametersState(TypedDict):
@@ -26,6 +25,19 @@ class ParametersState(TypedDict):
 
     args: dict[str, NDArray]
     aux: dict[str, list[NDArray]]
+
+
+class Trained(NamedTuple):
+    """A parameter that has gradients: its arrays, and its gradients, on each device.
+
+    >>> from rebind import nd
+    >>> Trained("w", weights=[nd.ones((1,))], gradients=[nd.zeros((1,))]).name
+    'w'
+    """
+
+    name: str
+    weights: Sequence[NDArray]
+    gradients: Sequence[NDArray]
 
 
 class Parameters:
@@ -318,3 +330,9 @@ def _sum(arrays: Sequence[NDArray]) -> NDArray:
     for array in arrays[1:]:
         total.accumulate(array)
     return total
+
+
+def copy_across(sources: Iterable[NDArray], targets: Iterable[NDArray]) -> None:
+    """Copy each source into its target."""
+    for source, target in zip(sources, targets, strict=True):
+        source.copyto(target)

@@ -11,8 +11,7 @@ from ..kvstore import Key, KVStoreBase, choose_store
 from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
 from ..optimizer.arrays import StoredState
-from .device_arrays import Trained, copy_across
-from .parameters import Parameters
+from .parameters import Parameters, Trained, copy_across
 from .settings import OptimizerSettings
 from .update_policy import UpdatePolicy
 

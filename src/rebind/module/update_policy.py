@@ -16,9 +16,8 @@ from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
 from ..optimizer.arrays import StoredState
 from ..protocols import StateTree
-from .device_arrays import Trained
 from .optimizer_setup import Progress, load_progress, progress_of
-from .parameters import Parameters
+from .parameters import Parameters, Trained
 
 __all__ = ["UpdatePolicy"]
 

@@ -17,8 +17,8 @@ from ...executor.group.replicas import GroupDevices
 from ...module import Module
 from ...module.batches import AnyBatch, rewind
 from ...module.descs import Shapes
-from ...module.device_arrays import copy_across
 from ...module.jobs import job_of
+from ...module.parameters import copy_across
 from ...module.settings import Binding, FitSettings, OptimizerSettings, RowIds
 from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
