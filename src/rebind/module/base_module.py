@@ -38,7 +38,7 @@ from .settings import (
     RowIds,
     StoreSpec,
 )
-from .steps import Arrays, HeadGrads, Labels, need_params
+from .steps import Arrays, HeadGrads, Labels, need_steps
 from .training_loop import TrainingLoop
 from .training_run import History
 from .workers import Workers
@@ -263,7 +263,7 @@ class BaseModule:
         self.bind_to(binding, force=force_rebind, shared=shared_module)
 
     def bind_to(self, binding: Binding, *, force: bool = False, shared: BaseModule | None = None) -> None:
-        """Do what `bind` is asked for; a kind of module defines this, and has `bind` with its parameters."""
+        """Bind as a record says; a kind of module that defines this has `bind`, whose arguments are read into it."""
         raise self._undefined("bind()")
 
     def grad_req_of_parameters(self, grad_req: GradReqs) -> GradReqs:
@@ -319,7 +319,7 @@ class BaseModule:
         )
 
     def init_from(self, values: InitialValues) -> None:
-        """Do what `init_params` is asked for; a kind of module defines this, and has `init_params`."""
+        """Initialize as a record says; a kind of module that defines this has `init_params`."""
         raise self._undefined("init_params()")
 
     def set_params(
@@ -352,14 +352,14 @@ class BaseModule:
         >>> module.get_params()[0]["w"].item()
         5.0
         """
-        self.init_params(
-            initializer=None,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-            allow_extra=allow_extra,
-        )
+        check_kind("Module.set_params", or_none(DICT), arg_params=arg_params, aux_params=aux_params)
+        flags = {"allow_missing": allow_missing, "force_init": force_init, "allow_extra": allow_extra}
+        check_kind("Module.set_params", FLAG, **flags)
+        self.set_from(InitialValues(initializer=None, arg_params=arg_params, aux_params=aux_params, **flags))
+
+    def set_from(self, values: InitialValues) -> None:
+        """Set values as a record says: as in MXNet, `init_params` without an initializer."""
+        self.init_params(**vars(values))
 
     def save_params(self, fname: str) -> None:
         """Write parameters and auxiliary states to a file, which appears whole or not at all.
@@ -441,7 +441,7 @@ class BaseModule:
         self.optimize_by(OptimizerSettings(kvstore, optimizer, optimizer_params, force_init))
 
     def optimize_by(self, settings: OptimizerSettings) -> None:
-        """Do what `init_optimizer` is asked for; a kind of module defines this, and has `init_optimizer`."""
+        """Set up the optimizer as a record says; a kind of module that defines this has `init_optimizer`."""
         raise self._undefined("init_optimizer()")
 
     def optimizers(self) -> list[Optimizer]:
@@ -636,12 +636,12 @@ class BaseModule:
         >>> module.get_states()[0].asnumpy().tolist()
         [7.0, 7.0]
         """
-        need_params(self, "get_states")
+        need_steps(self, "get_states()", "bind", "init_params")
         return []
 
     def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:
         """Set the states from arrays, or all to one number; without states, only an empty list is allowed."""
-        need_params(self, "set_states")
+        need_steps(self, "set_states()", "bind", "init_params")
         if states or value is not None:
             raise ParameterError(f"{type(self).__name__}.set_states: it has no states; got {states or value}")
 

@@ -24,7 +24,7 @@ from .batches import AnyBatch, whole
 from .bucket_keys import read_keys, write_keys
 from .buckets import Buckets, BucketState, NetworkOf
 from .checkpoints import write_checkpoint
-from .delegation import delegates, described_as, need_steps
+from .delegation import delegates
 from .descs import Shapes
 from .jobs import job_of
 from .loss_scaling import LossScaling
@@ -32,6 +32,7 @@ from .module import Module
 from .old_names import MODULE_NAMES, with_old_names
 from .parameters import Parameters
 from .settings import Binding, InitialValues, OptimizerSettings, RowIds
+from .steps import need_steps
 from .update_policy import UpdatePolicy
 
 __all__ = ["BucketingModule"]
@@ -267,10 +268,9 @@ class BucketingModule(BaseModule):
         self.buckets.default.init_from(values)
         self.params_initialized = True  # of the other buckets, too
 
-    @described_as(Module.set_params)
-    def set_params(self, *args: Any, **kwargs: Any) -> None:
+    def set_from(self, values: InitialValues) -> None:
         need_steps(self, "set_params()", "bind")
-        self.buckets.default.set_params(*args, **kwargs)
+        self.buckets.default.set_from(values)
         self.params_initialized = True
 
     def optimize_by(self, settings: OptimizerSettings) -> None:

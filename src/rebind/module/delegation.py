@@ -8,26 +8,16 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from ..errors import StateError
 from .base_module import BaseModule
 from .module import Module
+from .steps import need_steps
 
-__all__ = ["calls_all", "delegates", "described_as", "need_steps"]
+__all__ = ["calls_all", "delegates"]
 
 T = TypeVar("T")
 
-#: Which attribute says whether a step has been taken.
-_DONE = {"bind": "binded", "init_params": "params_initialized", "init_optimizer": "optimizer_initialized"}
 
-
-def need_steps(module: Any, who: str, *steps: str) -> None:
-    """Raise an error for the first of these steps that was not taken; `who` needs it."""
-    for step in steps:
-        if not getattr(module, _DONE[step]):
-            raise StateError(f"{type(module).__name__}.{who} needs {step}() first")
-
-
-def described_as(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+def _described_as(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that gives a method the name, the signature and the docstring of another, or of its base's."""
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,7 +62,7 @@ def _delegated(name: str, target: Callable[[Any], Any], after: tuple[str, ...]) 
 
         return property(read, doc=inspect.getdoc(original) if isinstance(original, property) else None)
 
-    @described_as(original)
+    @_described_as(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         need_steps(self, f"{name}()", *after)
         return getattr(target(self), name)(*args, **kwargs)
@@ -102,7 +92,7 @@ def calls_all(names: str, *, joined: bool, after: tuple[str, ...] = ()) -> Calla
 
 
 def _called_on_all(name: str, joined: bool, after: tuple[str, ...]) -> Any:
-    @described_as(getattr(BaseModule, name))
+    @_described_as(getattr(BaseModule, name))
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         need_steps(self, f"{name}()", *after)
         found = [getattr(module, name)(*args, **kwargs) for module in self._modules]

@@ -33,7 +33,7 @@ from .notes import note_batch, noted
 from .settings import MetricSpec, RowIds, SomeCallbacks
 from .shared_metrics import SharedMetrics
 from .sources import ArrayGroup, Trainable, arrays_of, as_source, is_arrays, named_batch, names_of
-from .steps import Steps, need_params
+from .steps import Steps, need_steps
 from .workers import stopping_together
 
 __all__ = ["batch_record", "iter_predict", "measure", "measure_without_padding", "predict", "score"]
@@ -96,7 +96,7 @@ def score(
     >>> module.score(data, "mse")
     [('mse', 2.0)]
     """
-    need_params(module, "score")
+    need_steps(module, "score()", "bind", "init_params")
     check_kind("score", FLAG, reset=reset)
     check_kind("score", or_none(NUMBER), num_batch=num_batch)
     batch_end = as_callbacks(batch_end_callback, "score: batch_end_callback")
@@ -259,7 +259,7 @@ def iter_predict(
     1 [9.]
     """
     # A generator: nothing happens, and nothing is checked, before the first batch is asked for.
-    need_params(module, "iter_predict")
+    need_steps(module, "iter_predict()", "bind", "init_params")
     check_kind("iter_predict", FLAG, reset=reset)
     check_kind("iter_predict", or_none(NUMBER), num_batch=num_batch)
     data = as_source(eval_data, "predict: eval_data", module, batch_size=batch_size, labelled=False)
@@ -312,7 +312,7 @@ def predict(
     >>> module.predict(mx.nd.array([2, 3])).asnumpy().tolist()
     [4.0, 9.0]
     """
-    need_params(module, "predict")
+    need_steps(module, "predict()", "bind", "init_params")
     check_kind(
         "predict", FLAG, merge_batches=merge_batches, reset=reset, always_output_list=always_output_list
     )

@@ -50,7 +50,7 @@ from .settings import (
     RowIds,
     read_devices,
 )
-from .steps import Arrays, HeadGrads, Labels, need_params
+from .steps import Arrays, HeadGrads, Labels, need_steps
 from .update import make_policy
 from .update_policy import UpdatePolicy
 
@@ -363,25 +363,15 @@ class Module(BaseModule):
             resolve(self.logger).warning("Module.init_params: %s", line)
         self._start_policy()
 
-    def set_params(
-        self,
-        arg_params: Mapping[str, NDArray] | None,
-        aux_params: Mapping[str, NDArray] | None,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
-        check_kind("Module.set_params", or_none(DICT), arg_params=arg_params, aux_params=aux_params)
-        flags = {"allow_missing": allow_missing, "force_init": force_init, "allow_extra": allow_extra}
-        check_kind("Module.set_params", FLAG, **flags)
-        if not allow_missing:  # as in MXNet: an init without initializer, for which every value must be there
-            self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+    def set_from(self, values: InitialValues) -> None:
+        if not values.allow_missing:  # every value must be there
+            super().set_from(values)
             return
-        if self.params_initialized and not force_init:
+        if self.params_initialized and not values.force_init:
             _warn("set_params: the parameters have values already", "Leave out force_init=False to set them.")
             return
         self._network.executors("set_params()")
-        self.parameters.assign(arg_params, aux_params, allow_extra=allow_extra)
+        self.parameters.assign(values.arg_params, values.aux_params, allow_extra=values.allow_extra)
         self._start_policy()
 
     def _start_policy(self) -> None:
@@ -457,13 +447,13 @@ class Module(BaseModule):
         training = self.for_training if is_train is None else is_train
         if not training and self._cached_steps.predict(data_batch):
             return
-        need_params(self, "forward")
+        need_steps(self, "forward()", "bind", "init_params")
         # Gradients that are sent one by one come from a backward of their own.
         follows = self.backward_follows and not self._sends()
         self._network.follow(data_batch).forward(data_batch, is_train, backward_follows=follows)
 
     def backward(self, out_grads: HeadGrads = None) -> None:
-        need_params(self, "backward")
+        need_steps(self, "backward()", "bind", "init_params")
         group = self._network.with_outputs("backward()")
         if self._network.absent_labels:
             warn_no_labels(self._network.absent_labels)

@@ -18,11 +18,11 @@ from ..protocols import ArrayDict, Batch, Logger, StateTree
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .batches import AnyBatch
-from .delegation import calls_all, delegates, need_steps
+from .delegation import calls_all, delegates
 from .descs import Shapes
 from .loss_scaling import LossScaling
 from .settings import Binding, InitialValues, OptimizerSettings, RowIds
-from .steps import Arrays, HeadGrads, Labels
+from .steps import Arrays, HeadGrads, Labels, need_steps
 
 __all__ = ["SequentialModule"]
 

@@ -19,7 +19,7 @@ from .descs import Shapes
 from .settings import FitSettings, RowIds
 from .workers import Workers
 
-__all__ = ["Arrays", "HeadGrads", "Labels", "Steps", "need_params"]
+__all__ = ["Arrays", "HeadGrads", "Labels", "Steps", "need_steps"]
 
 #: An array for each output (or input, or state); or, not merged, a list with each device's.
 Arrays: TypeAlias = list[NDArray] | list[list[NDArray]]
@@ -97,8 +97,18 @@ class Steps(Protocol):
     def load_run_state(self, state: StateTree) -> None: ...
 
 
-def need_params(module: Steps, who: str) -> None:
-    """Raise an error for a module that is not bound, or has no parameters; `who` needs both."""
-    for has, step in (module.binded, "bind()"), (module.params_initialized, "init_params()"):
-        if not has:
-            raise StateError(f"{type(module).__name__}.{who}() needs {step} first")
+#: Which attribute says whether a step has been taken.
+_TAKEN = {"bind": "binded", "init_params": "params_initialized", "init_optimizer": "optimizer_initialized"}
+
+
+def need_steps(module: Any, who: str, *steps: str) -> None:
+    """Raise an error for the first of these steps that was not taken; `who` needs it.
+
+    >>> import rebind as mx
+    >>> need_steps(mx.mod.PythonLossModule(), "forward()", "bind", "init_params")
+    Traceback (most recent call last):
+    rebind.errors.StateError: PythonLossModule.forward() needs bind() first
+    """
+    for step in steps:
+        if not getattr(module, _TAKEN[step]):
+            raise StateError(f"{type(module).__name__}.{who} needs {step}() first")
