@@ -168,9 +168,11 @@ def read(tensor: Tensor, key: TorchKey) -> Tensor:
     try:
         if _is_as_in_torch(key, tensor):
             return tensor[key]
-        block, backwards, rest = _steps(key, tensor)
-        selected = tensor[block].flip(backwards) if backwards else tensor[block]
-        return selected[rest] if rest else selected
+        block, backwards, order, rest = _steps(key, tensor)
+        selected = tensor[block]
+        if backwards:
+            selected = selected.flip(backwards)
+        return selected.permute(order)[rest] if rest else selected
     except IndexError as error:
         raise _out_of_bounds(tensor, key, error) from None
 
@@ -191,10 +193,10 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
         elif _is_as_in_torch(key, tensor):
             tensor[key] = value
         else:
-            block, backwards, rest = _steps(key, tensor)
+            block, backwards, order, rest = _steps(key, tensor)
             target = tensor[block]
             changed = target.flip(backwards) if backwards else target
-            changed[rest or ...] = value
+            changed.permute(order)[rest or ...] = value
             if backwards:
                 target.copy_(changed.flip(backwards))
     except IndexError as error:
@@ -236,42 +238,49 @@ def _is_as_in_torch(key: TorchKey, tensor: Tensor) -> bool:
     return not arrays or (not tensor.is_cuda and _follow_each_other(indices))
 
 
-def _steps(key: TorchKey, tensor: Tensor) -> tuple[tuple[TorchIndex, ...], list[int], tuple[TorchIndex, ...]]:
-    """Return a key of a regular block, the axes of the block to flip, and the key of what is selected from it then.
+def _steps(
+    key: TorchKey, tensor: Tensor
+) -> tuple[tuple[TorchIndex, ...], list[int], list[int], tuple[TorchIndex, ...]]:
+    """Return a key of a regular block, its axes to flip, their order then, and a key of arrays for what results.
 
-    Without arrays the block is what is selected, and the last key empty. Beside an array ints are arrays too, which
-    broadcast with it: the axes that arrays make are in front where something is between them, ints included.
+    Without arrays the block is what is selected. Beside an array ints are arrays too, which broadcast with it; the axes
+    that arrays make are where theirs were if these follow each other in the key, else in front.
 
-    >>> _steps((0, slice(None, None, -1), torch.tensor([0, 1])), torch.zeros(2, 3, 4))
-    ((slice(None, None, None), slice(0, 3, 1), slice(None, None, None)), [1], (tensor([0]), slice(None, None, None), ...
+    >>> _steps((0, slice(None, None, -1), torch.tensor([0, 1])), torch.zeros(2, 3, 4))[1:]
+    ([1], [0, 2, 1], (tensor([0]), tensor([0, 1])))
     """
-    basic = is_basic(key)
+    indices = _as_tuple(key)
+    basic = is_basic(indices)
     block: list[TorchIndex] = []
-    rest: list[TorchIndex] = []
     backwards: list[int] = []
-    axis = retained = 0  # of the array, and of the block
-    for index in _expanded(_as_tuple(key), tensor.dim()):
-        count = _axes_of(index)
-        if isinstance(index, slice):
-            if index.step is not None and index.step < 0:
+    indexed: list[int] = []  # axes of the block that arrays index, and the others
+    retained: list[int] = []
+    arrays: list[Tensor] = []
+    axis = 0
+    for index in _expanded(indices, tensor.dim()):
+        count, following = _axes_of(index), len(indexed) + len(retained)
+        if index is None or isinstance(index, slice):
+            if isinstance(index, slice) and index.step is not None and index.step < 0:
                 index = _forward(index, tensor.shape[axis])
-                backwards.append(retained)
+                backwards.append(following)
             block.append(index)
-            rest.append(_EVERYTHING)
-            retained += 1
+            retained.append(following)
         elif basic:
             block.append(index)
-            retained += index is None
         else:
-            if count and not isinstance(index, Tensor):
-                index = torch.tensor([index], device=tensor.device)
-            if isinstance(index, Tensor):
-                _require_within(index, axis, tensor.shape)
-            block += [_EVERYTHING] * count
-            rest.append(index)
-            retained += count
+            arrays.append(_as_array(index, axis, tensor))
+            # A single bool indexes an axis that the block adds.
+            block += [_EVERYTHING] * count or [None]
+            indexed += range(following, following + max(count, 1))
         axis += count
-    return tuple(block), backwards, () if basic else tuple(rest)
+    if basic or _follow_each_other(indices):
+        return (
+            tuple(block),
+            backwards,
+            sorted(indexed + retained),
+            (*[_EVERYTHING] * min(indexed, default=0), *arrays),
+        )
+    return tuple(block), backwards, indexed + retained, tuple(arrays)
 
 
 def _forward(index: slice, size: int) -> slice:
@@ -293,26 +302,34 @@ def _follow_each_other(indices: Sequence[TorchIndex]) -> bool:
     return positions[-1] - positions[0] == len(positions) - 1
 
 
-def _require_within(index: Tensor, axis: int, shape: torch.Size) -> None:
-    """Raise an IndexError where an array of indices, or a mask, does not fit its axis: a GPU would not recover from it.
+def _as_array(index: TorchIndex, axis: int, tensor: Tensor) -> Tensor:
+    """Return an int, a bool, a mask or an array of indices as an array that indexes a tensor from an axis on.
 
-    >>> _require_within(torch.tensor([0, 3]), axis=1, shape=torch.Size([2, 3]))
+    An IndexError where it does not fit: a GPU would not recover from it.
+
+    >>> _as_array(3, 1, torch.zeros(2, 3))
     Traceback (most recent call last):
         ...
     IndexError: index 3 is out of bounds for axis 1 with size 3
     """
-    if index.dtype is torch.bool:
-        sizes = shape[axis : axis + index.ndim]
-        if index.shape != sizes:
+    if isinstance(index, bool):
+        return torch.zeros(int(index), dtype=torch.int64, device=tensor.device)
+    array = index if isinstance(index, Tensor) else torch.tensor([index], device=tensor.device)
+    if array.dtype is torch.bool:
+        sizes = tensor.shape[axis : axis + array.ndim]
+        if array.shape != sizes:
             raise IndexError(
                 f"a mask must have the size of what it selects from, {tuple(sizes)} from axis {axis} on; "
-                f"got {tuple(index.shape)}"
+                f"got {tuple(array.shape)}"
             )
-    elif index.numel():
-        least, most = torch.stack(torch.aminmax(index)).tolist()  # waits once
-        if least < -shape[axis] or most >= shape[axis]:
-            wrong = most if most >= shape[axis] else least
-            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
+    elif array.numel():
+        size = tensor.shape[axis]
+        least, most = torch.stack(torch.aminmax(array)).tolist()  # waits once
+        if least < -size or most >= size:
+            raise IndexError(
+                f"index {most if most >= size else least} is out of bounds for axis {axis} with size {size}"
+            )
+    return array
 
 
 def _out_of_bounds(tensor: Tensor, key: TorchKey, error: IndexError) -> Exception:
