@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from .. import config
+from ..device import Device
 from ..errors import ShapeError
 from ..ndarray import NDArray
-from ..ndarray.creation import from_torch
+from ..ndarray.base import wrap_tensor
 from .iterator import State
 from .sparse_rows import Rows, SparseRows, join_rows
 from .text_chunks import TextChunk, TextChunks
@@ -148,6 +149,7 @@ class FilesInStep:
     ) -> None:
         self.shapes, self.dtype = shapes, dtype
         self._who, self._files = who, files
+        self._device = Device("cpu", 0)
 
     def read(self, count: int) -> list[Rows]:
         """Return the next `count` rows of data and of labels, fewer at the end, and an empty list after it."""
@@ -162,10 +164,13 @@ class FilesInStep:
         return found[0] if len(found) == 1 or not lengths[0] else [rows[0] for rows in found]
 
     def arrays(self, rows: Sequence[Rows]) -> tuple[NDArray, NDArray]:
-        """Return the arrays of a batch, which may be written into: the one place that decides on their storage."""
+        """Return the arrays of a batch, which may be written into: here alone their storage is decided."""
         data, label = (
-            from_torch(torch.from_numpy(_writable(each)).to(dtype=self.dtype).reshape(len(each), *shape))
-            for each, shape in zip(rows, self.shapes)
+            wrap_tensor(
+                torch.from_numpy(_writable(part)).to(dtype=self.dtype).reshape(len(part), *shape),
+                self._device,
+            )
+            for part, shape in zip(rows, self.shapes)
         )
         return data, label
 

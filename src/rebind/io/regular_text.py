@@ -97,7 +97,7 @@ def _lines(text: bytes, marked: bytes) -> int:
 
 def _numbers(text: bytes, *, whole: bool = False) -> np.ndarray | None:
     """Return the numbers of a text, with commas between them and behind the last, as doubles or int64."""
-    if _may_have_long_pieces(text):
+    if _has_long_piece(text):
         return None
     for read in (_by_simdjson, _by_numpy) if _has_simdjson() else (_by_numpy,):
         try:
@@ -153,7 +153,14 @@ def _has_whole_minus_zero(text: np.ndarray) -> bool:
     return bool(((text[:-2] == ord("-")) & (text[1:-1] == ord("0")) & (text[2:] < ord("."))).any())
 
 
-def _may_have_long_pieces(text: bytes) -> bool:
-    """Return False if no piece between commas is longer than `LONGEST`, as a rule."""
-    size = LONGEST // 2  # a longer piece covers one of the blocks of this size
-    return any(text.find(b",", start, start + size) < 0 for start in range(0, len(text) - size, size))
+def _has_long_piece(text: bytes) -> bool:
+    """Return whether a piece between commas is longer than `LONGEST`.
+
+    >>> _has_long_piece(b"1," * LONGEST), _has_long_piece(b"1" * LONGEST + b"1,")
+    (False, True)
+    """
+    start = 0
+    while len(text) - start > LONGEST:  # from comma to comma, as far as a piece may reach
+        if (start := text.rfind(b",", start, start + LONGEST + 1) + 1) == 0:
+            return True
+    return False
