@@ -59,8 +59,8 @@ class Job:
     ----------
     rank, size
         The number of this worker, and how many there are.
-    is_on_one_machine
-        Whether all workers are on this machine; they then listen on its loopback address only.
+    machines
+        By worker the network of its machine or container: workers of one reach each other by its loopback address.
     shares_cores
         Whether more workers of this machine are on this one's cores than there are cores.
     bytes_sent
@@ -78,7 +78,7 @@ class Job:
         self.size = environment.num_workers
         self.rank = environment.rank or 0
         self.local_rank = environment.local_rank
-        self.is_on_one_machine = True
+        self.machines = [""] * self.size
         self.shares_cores = False
         self.bytes_sent = 0
         self._counting = threading.Lock()  # arrays are sent from several threads
@@ -94,6 +94,15 @@ class Job:
         self._waiting: Waiting | None = None
         if self.size > 1:
             self._connect()
+
+    @property
+    def is_on_one_machine(self) -> bool:
+        """Whether all workers are on this machine; they then listen on its loopback address only.
+
+        >>> Job(JobEnvironment()).is_on_one_machine
+        True
+        """
+        return len(set(self.machines)) == 1
 
     def __repr__(self) -> str:
         return f"<Job, worker {self.rank} of {self.size}>"
@@ -114,7 +123,7 @@ class Job:
         about: JSON = {**place, "life": self._liveness.life, "versions": dict(versions)}
         joined = [each for each in self.exchange("joining", about) if isinstance(each, dict)]
         self._liveness.know({rank: str(each["life"]) for rank, each in enumerate(joined)})
-        self.is_on_one_machine = len({str(each["network"]) for each in joined}) == 1
+        self.machines = [str(each["network"]) for each in joined]
         beside = [str(each["cores"]).split() for each in joined if each["network"] == place["network"]]
         own = set(map(str, cores()))
         self.shares_cores = sum(not own.isdisjoint(each) for each in beside) > len(own)

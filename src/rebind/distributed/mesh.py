@@ -8,11 +8,9 @@ from math import prod
 
 import numpy as np
 
-__all__ = ["Mesh"]
+from ..tuning import current
 
-#: A line of more workers is divided into two dimensions, unless their number is a prime: with 4 a worker sends 3
-#: messages in one stage, which take less time than 2 in two stages.
-_LONGEST_LINE = 4
+__all__ = ["Mesh"]
 
 
 @dataclass(frozen=True)
@@ -92,13 +90,13 @@ class Mesh:
 
 
 def _factors(number: int) -> tuple[int, ...]:
-    """Return factors of a number, fours first and then primes; none of 1.
+    """Return factors of a number, as large as a line may be, or primes; none of 1.
 
     >>> _factors(8), _factors(12), _factors(7), _factors(1)
     ((4, 2), (4, 3), (7,), ())
     """
-    found = []
-    for factor in (_LONGEST_LINE, *range(2, number + 1)):
+    found, longest = [], current().line_workers
+    for factor in (*range(longest, 1, -1), *range(longest + 1, number + 1)):
         while number % factor == 0:
             found.append(factor)
             number //= factor

@@ -84,7 +84,7 @@ class DistSyncStore(KVStore):
         super().__init__(kind)
         self._job = current_job()
         self._sums_on_device = _ON_DEVICE.get(self.type, False)
-        self._mesh = Mesh.line_of(self._job.size)
+        self._mesh = Mesh.over(self._job.machines)
         self._numbers: dict[Key, int] = {}  # of the keys, in the order of `init`; the same on all workers
         self._sharding: Sharding[Key] | None = None  # made at the first push
         self._placed: Sharding[Key] | None = None  # by which the optimizer's states are divided
@@ -269,7 +269,10 @@ class DistSyncStore(KVStore):
         self._update_parts(parts, [key for bucket in buckets for key in bucket.keys])
         for bucket in buckets:
             bucket.spread()
-        self._spreading += buckets
+        # Where an exchange has several stages, the next one begins when somebody waits.
+        before, self._spreading = self._spreading, list(buckets)
+        for bucket in before:
+            bucket.settle()
 
     def _update_parts(self, parts: Sequence[Part], keys: Sequence[Key]) -> None:
         """Update the parts of some keys that are this worker's."""

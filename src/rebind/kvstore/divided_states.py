@@ -68,7 +68,8 @@ def gather_states(
     forms = [{keys[int(i)]: form for i, form in cast(dict[str, Form], each).items()} for each in given]
     found: dict[Hashable, StoredState] = {}
     for together in _messages(keys, forms):
-        for key, trees in _collected(job, who, own, [_picked(form, together) for form in forms]).items():
+        picked = [_picked(form, together) for form in forms]
+        for key, trees in _collected(job, who, sharding.ranks, own, picked).items():
             found[key] = join_states(trees, shapes[key], key)
     return found
 
@@ -145,9 +146,13 @@ def _messages(keys: Sequence[Key], forms: Sequence[Mapping[Key, Form]]) -> Itera
 
 
 def _collected(
-    job: Job, who: str, own: Mapping[Key, StoredState], forms: Sequence[Mapping[Key, Form]]
+    job: Job,
+    who: str,
+    ranks: Sequence[int],
+    own: Mapping[Key, StoredState],
+    forms: Sequence[Mapping[Key, Form]],
 ) -> dict[Key, list[StoredState]]:
-    """Send the states of some keys to worker 0; there, return the parts of each key by rank."""
+    """Send the states of some keys to worker 0; there, return the parts of each key, of the workers in this order."""
     packed = _packed(array for key in forms[job.rank] for array in tensors_of(own[key]))
     if job.rank > 0:
         job.transfer({0: packed}, {}, Tag.STATES).wait(who)
@@ -155,8 +160,8 @@ def _collected(
     rows = [packed, *(packed.new_empty(_length_of_all(form)) for form in forms[1:])]
     job.transfer({}, dict(enumerate(rows)), Tag.STATES).wait(who)
     parts: dict[Key, list[StoredState]] = {}
-    for row, form in zip(rows, forms, strict=True):
-        for key, state in _unpacked(row, form).items():
+    for rank in ranks:
+        for key, state in _unpacked(rows[rank], forms[rank]).items():
             parts.setdefault(key, []).append(state)
     return parts
 
