@@ -70,7 +70,7 @@ bench: $(READY) ## time rebind beside PyTorch and what else is installed; and be
 bench-peers: $(READY) ## install JAX, onnxruntime and OpenVINO, for `make bench`
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 
-bench-distributed: $(READY) ## time training over 2 and 4 processes beside DistributedDataParallel
+bench-distributed: $(READY) ## time training over 2 and 4 processes beside DDP and FSDP2
 	$(BIN)/python -m benchmarks.distributed $(ARGS)
 
 bench-gpu: $(READY) ## time networks on a GPU, in float32 and bfloat16, beside PyTorch eager and compiled

@@ -1,4 +1,4 @@
-"""One worker of `benchmarks.distributed`; it prints, on worker 0, a JSON list of seconds per step."""
+"""One worker of `benchmarks.distributed`; worker 0 prints what it measured as JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 import rebind as mx
@@ -15,9 +18,10 @@ from rebind.distributed import current_job
 
 from .drivers import DistributedDriver, Driver, ModuleDriver
 from .networks import DISTRIBUTED, Row
-from .peers_torch import TorchDriver
+from .peers_torch import TorchDriver, parameter_groups
+from .worker import forget_peak, peak_memory
 
-__all__ = ["ENGINES", "main"]
+__all__ = ["ALONE", "ENGINES", "main"]
 
 
 def _ddp(row: Row, workers: int) -> Driver:
@@ -26,12 +30,29 @@ def _ddp(row: Row, workers: int) -> Driver:
     return driver
 
 
-#: The engines, and the same work in as many processes that do not communicate.
+def _fsdp2(row: Row, workers: int) -> Driver:
+    mesh = init_device_mesh("cpu", (workers,))
+
+    def shard(model: nn.Module) -> nn.Module:
+        for module in parameter_groups(model).values():
+            fully_shard(module, mesh=mesh)
+        return fully_shard(model, mesh=mesh)
+
+    driver = TorchDriver(row)
+    driver.wrap(shard)
+    return driver
+
+
+#: The engines, by name: each makes a driver for a row and a number of workers.
 ENGINES = {
     "rebind": lambda row, workers: DistributedDriver(mx, row, workers),
-    "rebind alone": lambda row, workers: ModuleDriver(mx, row),
     "DDP": _ddp,
-    "DDP alone": lambda row, workers: TorchDriver(row),
+    "FSDP2": _fsdp2,
+}
+#: The same work in processes that do not communicate.
+ALONE = {
+    "rebind alone": lambda row, workers: ModuleDriver(mx, row),
+    "PyTorch alone": lambda row, workers: TorchDriver(row),
 }
 
 
@@ -45,11 +66,13 @@ def main(engine: str, row: str, steps: int, rounds: int) -> None:
     """Time `rounds` of `steps` steps; the first round is not counted."""
     torch.set_num_threads(1)
     job = current_job()
-    driver = ENGINES[engine](DISTRIBUTED[row], job.size)
+    driver = {**ENGINES, **ALONE}[engine](DISTRIBUTED[row], job.size)
     seconds, sent, busy = [], [], []
-    for _ in range(rounds + 1):
+    for number in range(rounds + 1):
         if job.size > 1:
             dist.barrier()
+        if number == 1:
+            forget_peak()
         before, used, start = _sent(), time.process_time(), time.perf_counter()
         driver.run(steps)
         if job.size > 1:
@@ -57,8 +80,11 @@ def main(engine: str, row: str, steps: int, rounds: int) -> None:
         seconds.append((time.perf_counter() - start) / steps)
         sent.append((_sent() - before) / steps)
         busy.append((time.process_time() - used) / steps)
+    found = {
+        "seconds": seconds[1:], "busy": busy[1:], "bytes": sorted(sent[1:])[rounds // 2] / job.size,
+        "memory": peak_memory(),
+    }  # fmt: skip
     if job.rank == 0:
-        found = {"seconds": seconds[1:], "busy": busy[1:], "bytes": sorted(sent[1:])[rounds // 2] / job.size}
         print(json.dumps(found))
 
 

@@ -1,8 +1,9 @@
 """The command `python -m benchmarks.page`: tables and data files of what was measured, from files of samples.
 
 `benchmarks/results` has the files that `--json` writes: those of `python -m benchmarks` itself, and in folders those of
-its other commands. Where several have a row, the last one's counts. Tables stand in docs/performance.md and
-docs/faster.md between marks; the long ones are data files (CSV) beside the samples, with a summary on the page.
+its other commands. Where several have a row, the last one's counts. Tables stand in docs/performance.md,
+docs/faster.md and docs/scaling.md between marks; the long ones are data files (CSV) beside the samples, with a summary
+on the page.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .calls_table import calls_data, calls_summary
+from .distributed_table import distributed_section
 from .gpu_table import gpu_section
 from .int8_table import int8_section
 from .kinds_table import kinds_data, kinds_summary
@@ -40,6 +42,7 @@ PAGES = {
         "int8": ("int8", int8_section),
         "on a GPU": ("gpu", gpu_section),
     },
+    ROOT / "docs" / "scaling.md": {"over processes": ("distributed", distributed_section)},
 }
 #: The data files, by name: what makes their rows, titles first.
 _DATA = {

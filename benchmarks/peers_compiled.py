@@ -60,11 +60,11 @@ class CompiledDriver(TorchDriver):
         self._compiled = torch.compile(Loss(self.model) if row.training else self.model, mode=mode)
 
     def _train(self) -> None:
-        self._optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         with self._autocast:
             self._scores, loss = self._compiled(self.data, self._label)
         loss.backward()
-        self._optimizer.step()
+        self.optimizer.step()
 
     def _infer(self) -> None:
         with torch.inference_mode(), self._autocast:

@@ -202,6 +202,15 @@ def model_of(row: Row) -> nn.Module:
     return NETWORKS[row.name.partition("-")[0]]()
 
 
+def parameter_groups(model: nn.Module) -> dict[str, nn.Module]:
+    """The modules whose parameters FSDP2's users gather and free as a group: blocks, and layers outside of them."""
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, (BasicBlock, nn.Linear, nn.LSTM, nn.Embedding))
+    }
+
+
 def ready(setting: Setting, channels_last: bool = False, bfloat16: bool = False) -> Callable[[], TorchDriver]:
     """PyTorch's eager mode."""
     return lambda: TorchDriver(setting.row, channels_last, setting.device, bfloat16)
@@ -230,8 +239,11 @@ class TorchDriver:
             # PyTorch's stubs have no form of `to` with a memory format alone.
             self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
             self.data = self.data.contiguous(memory_format=torch.channels_last)
-        self._optimizer = torch.optim.SGD(self.model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
+        self.optimizer = self._make_optimizer()
         self._scores: Tensor | None = None
+
+    def _make_optimizer(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
 
     def run(self, steps: int) -> None:
         step = self._train if self._training else self._infer
@@ -243,14 +255,15 @@ class TorchDriver:
     def wrap(self, make: Callable[[nn.Module], nn.Module]) -> None:
         """Drive another module around the model, such as a `DistributedDataParallel`."""
         self.model = make(self.model)
+        self.optimizer = self._make_optimizer()  # it may have other parameters
 
     def _train(self) -> None:
-        self._optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         with self._autocast:
             self._scores = self.model(self.data)
             loss = F.cross_entropy(self._scores, self._label)
         loss.backward()
-        self._optimizer.step()
+        self.optimizer.step()
 
     def _infer(self) -> None:
         with torch.inference_mode(), self._autocast:

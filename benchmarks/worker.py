@@ -63,7 +63,7 @@ class _Worker:
             "prepare_seconds": time.perf_counter() - start,
             "peak_bytes": peak_memory(),
         }
-        _forget_peak()
+        forget_peak()
         return answer
 
     def run(self, steps: int) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _peak_memory_of_gpu() -> int:
     return 0 if cuda is None else int(cuda.max_memory_reserved())
 
 
-def _forget_peak() -> None:
+def forget_peak() -> None:
     """Have the peaks count from now on: of the process where the system can do that (Linux)."""
     if cuda := _gpus_of_torch():
         cuda.empty_cache()
