@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "command_line", nargs=argparse.REMAINDER, metavar="COMMAND",
-        help="the program and its arguments, the same for all processes",
+        help="the program and its arguments, the same for all processes; this Python runs a Python file",
     )  # fmt: skip
     parser.set_defaults(parser=parser)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ def test_flags_of_mxnets_launcher() -> None:
     assert request("-n 1 --max-restarts 3 --timeout 2.5 x") == Request(
         command=("x",), workers=1, max_restarts=3, timeout=2.5, variables={}, worker_variables={}, server_variables={}
     )  # fmt: skip
+
+
+def test_this_python_runs_a_file_that_is_no_program(tmp_path: Path) -> None:
+    (script := tmp_path / "train.py").write_text("#!/usr/bin/env python\n")
+    assert request(f"-n 2 {script} --lr 1").command == (sys.executable, str(script), "--lr", "1")
+    script.chmod(0o755)
+    assert request(f"-n 2 {script}").command == (str(script),)
+    assert request("-n 2 no-such.py").command == ("no-such.py",)  # `run` says that there is none
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
@@ -49,7 +53,7 @@ class Request:
     def of(cls, given: argparse.Namespace) -> Request:
         """Return what flags ask for, once `rebind_command.launch.check` has seen them."""
         return cls(
-            command=tuple(given.command_line),
+            command=_with_python(given.command_line),
             workers=given.num_workers,
             servers=given.num_servers,
             launcher=cast(Launcher, given.launcher),
@@ -64,3 +68,10 @@ class Request:
             worker_variables=dict(given.env_worker),
             server_variables=dict(given.env_server),
         )
+
+
+def _with_python(command: Sequence[str]) -> tuple[str, ...]:
+    """Return a command with this Python in front of a file that is no program by itself, as torchrun takes it."""
+    program = command[0]
+    is_script = program.endswith(".py") and os.path.isfile(program) and shutil.which(program) is None
+    return (sys.executable, *command) if is_script else tuple(command)
