@@ -36,6 +36,14 @@ def test_workers_find_mxnet_and_hear_once_that_a_local_store_leaves_them_alone(t
     assert [line.count(ALONE) for line in lines] == [2, 0]  # worker 0 for 'local' and for 'device'
 
 
+@pytest.mark.parametrize("command", [(sys.executable, "-m", "package.old"), ("package/old.py",)])
+def test_modules_and_files_find_mxnet(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "old.py").write_text("import mxnet as mx\nprint(mx.__name__, mx.__version__)\n")
+    done = launch("-n", 1, *command, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "mxnet 1.9.1\n"), done.stderr
+
+
 @pytest.mark.parametrize("launcher", ["local", "ssh", "mpi", "slurm"])
 @pytest.mark.parametrize("given", [None, "/given"])
 def test_processes_of_all_launchers_find_mxnet(launcher: str, given: str | None) -> None:
@@ -51,12 +59,13 @@ def test_processes_of_all_launchers_find_mxnet(launcher: str, given: str | None)
         assert ("PYTHONPATH_THERE:+" in process.arguments[-1]) == (launcher == "ssh" and not given)
 
 
-@pytest.mark.parametrize("kind", ["local", "device"])
-def test_fit_with_a_local_store_in_a_job_warns(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["local", "device", None])
+def test_fit_with_a_local_store_in_a_job_warns(kind: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "1"}.items():
         monkeypatch.setenv(name, value)
     base._warn_of_lone_workers.cache_clear()
     weights = {"w": mx.nd.ones((2, 3))}
-    with pytest.warns(UserWarning, match=rf"kvstore '{kind}': {ALONE}\. Use kvstore='dist_sync'"):
+    says = ALONE if kind else ALONE.replace("with this store", "without a store")
+    with pytest.warns(UserWarning, match=rf"kvstore {kind!r}: {says}\. Use kvstore='dist_sync'"):
         mx.kvstore.choose_store(kind, 1, weights)
     mx.kvstore.choose_store(kind, 1, weights)  # once

@@ -338,12 +338,12 @@ def create(name: str = "local") -> KVStoreBase:
     return stores[name](name)
 
 
-def warn_of_lone_workers(name: str) -> None:
-    """Warn, once a job, when its workers have a store that does not join them.
+def warn_of_lone_workers(name: str | None) -> None:
+    """Warn, once a job, when its workers have a store that does not join them, or none.
 
     >>> warn_of_lone_workers("local")
     """
-    if capabilities_of(name).spans_processes:
+    if name is not None and capabilities_of(name).spans_processes:
         return
     try:
         job = JobEnvironment.read()
@@ -354,9 +354,10 @@ def warn_of_lone_workers(name: str) -> None:
 
 
 @functools.cache
-def _warn_of_lone_workers(name: str, workers: int) -> None:
+def _warn_of_lone_workers(name: str | None, workers: int) -> None:
+    store = "without a store" if name is None else "with this store"
     warn_user(
-        f"kvstore {name!r}: this is one of {workers} workers, each of which trains alone with this store, and "
+        f"kvstore {name!r}: this is one of {workers} workers, each of which trains alone {store}, and "
         f"writes the same files. Use kvstore='dist_sync' for all to train one network."
     )
 

@@ -53,6 +53,7 @@ def choose_store(
     ('local', True)
     """
     if kvstore is None:
+        warn_of_lone_workers(None)
         return None, False
     if isinstance(kvstore, KVStoreBase):
         return kvstore, _may_update(kvstore)
