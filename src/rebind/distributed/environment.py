@@ -66,7 +66,10 @@ class JobEnvironment:
     token
         The job's secret: only processes that know it take part.
     attempt
-        How often the launcher has restarted the job.
+        How often ``rebind launch`` has restarted the job.
+    store_is_reused
+        Whether workers that the launcher has replaced may have left things in the store: torchrun's outlives them, and
+        its number of restarts need not be the same on all machines.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class JobEnvironment:
     host_of_store: Literal["the launcher", "the scheduler", "worker 0"] = "worker 0"
     token: str = ""
     attempt: int = 0
+    store_is_reused: bool = False
 
     @property
     def address_of_store(self) -> tuple[str, int]:
@@ -133,6 +137,7 @@ class JobEnvironment:
                 "DMLC_NUM_WORKER); got neither"
             )
         host_of_store = _host_of_store(given)
+        is_our_launcher = "REBIND_JOB_ADDRESS" in given
         return cls(
             role=cast(Role, role),
             rank=rank,
@@ -145,7 +150,8 @@ class JobEnvironment:
             or (host_of_store == "worker 0" and role == "worker" and rank == 0),
             host_of_store=host_of_store,
             token=given.get("REBIND_JOB_TOKEN", ""),
-            attempt=found.number("TORCHELASTIC_RESTART_COUNT") or 0,
+            attempt=(found.number("TORCHELASTIC_RESTART_COUNT") or 0) if is_our_launcher else 0,
+            store_is_reused=host_of_store == "the launcher" and not is_our_launcher,
         )
 
 

@@ -27,6 +27,7 @@ from .difference import difference
 from .environment import JobEnvironment, listening_on, loopback
 from .liveness import INTERVAL, Liveness, Sign
 from .machine import cores, interface_to, namespace
+from .rounds import view_of_round
 from .store import open_store
 from .tags import Tag
 from .waiting import Waiting, sign_timeout
@@ -115,6 +116,8 @@ class Job:
         if environment.rank is None:
             # MXNet's launcher leaves it to the scheduler to number the workers.
             self.rank = self.local_rank = store.add("workers", 1) - 1
+        if environment.store_is_reused:
+            store = view_of_round(store, self.rank, self.size, self._timeout)
         self._store = store
         self._liveness = Liveness(store.clone(), self.rank, self.size)  # type: ignore[attr-defined]  # stubs lack it
         atexit.register(self._close_at_exit)
