@@ -1,4 +1,4 @@
-"""Jobs that PyTorch's own launcher starts."""
+"""Jobs that PyTorch's own launcher starts, and workers whose program has made a process group."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+import torch.distributed as dist
+from tests.distributed.workers import run_job
 
 import rebind as mx
+from rebind.io.partition import place_in_job
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 
@@ -120,3 +124,29 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
     while not path.exists():
         assert process.poll() is None and time.monotonic() < deadline, path
         time.sleep(0.05)
+
+
+def push_in_a_group(made_by: str, method: str) -> tuple[int, int, list[float]]:
+    """Train in a process group that was made before; by itself, without torch's variables."""
+    rank = int(os.environ["RANK"])
+    if made_by == "itself":
+        for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DMLC_NUM_WORKER"):
+            del os.environ[name]
+        dist.init_process_group("gloo", init_method=method, rank=rank, world_size=2)
+    else:
+        dist.init_process_group("gloo")
+    assert place_in_job() == (rank, 2)
+    kv = mx.kv.create("dist_sync")
+    kv.init("w", mx.nd.zeros((2,)))
+    kv.push("w", mx.nd.ones((2,)) * (kv.rank + 1))
+    kv.pull("w", out=(out := mx.nd.zeros((2,))))
+    total = torch.ones(1)
+    dist.all_reduce(total)  # the program's own group is as it was
+    assert total.item() == 2
+    return kv.rank, kv.num_workers, out.asnumpy().tolist()
+
+
+@pytest.mark.parametrize("made_by", ["torch's variables", "itself"])
+def test_a_process_group_that_is_there_is_the_job(made_by: str, tmp_path: Path) -> None:
+    found = run_job(push_in_a_group, 2, made_by, f"file://{tmp_path}/store")
+    assert found == [(0, 2, [3.0, 3.0]), (1, 2, [3.0, 3.0])]

@@ -8,6 +8,9 @@ started by         variables
 MXNet's launcher   ``DMLC_ROLE``, ``DMLC_NUM_WORKER``, ``DMLC_NUM_SERVER``, ``DMLC_PS_ROOT_URI``, ``DMLC_PS_ROOT_PORT``
 ``mpirun``, Slurm  a rank and a number of processes, beside an address in one of the forms above
 =================  =============================================================================================
+
+A program or an engine, such as Ray Train, may have made a process group of PyTorch's before: that is the job, whatever
+the environment says of ranks.
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias, cast
+
+import torch.distributed as dist
 
 from ..errors import ParameterError
 
@@ -70,6 +75,8 @@ class JobEnvironment:
     store_is_reused
         Whether workers that the launcher has replaced may have left things in the store: torchrun's outlives them, and
         its number of restarts need not be the same on all machines.
+    in_group
+        Whether the program has made a process group, whose store is the job's.
 
     Examples
     --------
@@ -94,6 +101,7 @@ class JobEnvironment:
     token: str = ""
     attempt: int = 0
     store_is_reused: bool = False
+    in_group: bool = False
 
     @property
     def address_of_store(self) -> tuple[str, int]:
@@ -108,12 +116,20 @@ class JobEnvironment:
     def read(cls, environment: Mapping[str, str] | None = None) -> JobEnvironment | None:
         """Return the job that the environment describes; None when it describes none.
 
+        Without `environment` it is that of this process, where a process group that was made before counts.
+
         Raises
         ------
         ParameterError
             When a variable is not a number, or one is missing beside the others.
         """
-        given = os.environ if environment is None else environment
+        if environment is not None:
+            return cls._described_by(environment)
+        described = cls._described_by(os.environ)
+        return _of_group(described) if dist.is_initialized() and dist.get_world_size() > 1 else described
+
+    @classmethod
+    def _described_by(cls, given: Mapping[str, str]) -> JobEnvironment | None:
         found = _Reader(given)
         address = found.address()
         if address is None:
@@ -153,6 +169,22 @@ class JobEnvironment:
             attempt=(found.number("TORCHELASTIC_RESTART_COUNT") or 0) if is_our_launcher else 0,
             store_is_reused=host_of_store == "the launcher" and not is_our_launcher,
         )
+
+
+def _of_group(described: JobEnvironment | None) -> JobEnvironment:
+    """Return the job of the process group that the program has made; what its ranks leave open is as described."""
+    found = described or JobEnvironment(host="", local_rank=_Reader(os.environ).number("LOCAL_RANK") or 0)
+    if found.role != "worker":
+        return found
+    rank = dist.get_rank()
+    # A launcher's store is there for all of the job's processes, and the launcher reads it, too.
+    return replace(
+        found,
+        rank=rank,
+        num_workers=dist.get_world_size(),
+        hosts_store=found.host_of_store == "worker 0" and rank == 0,
+        in_group=found.host_of_store == "worker 0",
+    )
 
 
 def _host_of_store(given: Mapping[str, str]) -> Literal["the launcher", "the scheduler", "worker 0"]:

@@ -454,9 +454,10 @@ class Job:
             environment = self.environment
             if environment.host_of_store == "worker 0":
                 lost = {0: ""}
+            at = f" at {environment.host}:{environment.port}" if environment.host else ""
             text = (
                 f"{what}: all {self.size} workers must take part; lost {environment.host_of_store}, which held the "
-                f"job's store at {environment.host}:{environment.port}"
+                f"job's store{at}"
             )
         elif lost := lost or self._liveness.lost(others):
             listed = "; ".join(f"worker {rank}: {why}" for rank, why in lost.items())

@@ -18,6 +18,8 @@ __all__ = ["host_store", "open_store", "view_of_job"]
 def open_store(environment: JobEnvironment, timeout: float) -> dist.Store:
     """Return a connection to the store of a job; opened by this process if it is the one to do so.
 
+    Where the program has made a process group before, it is that group's.
+
     The names in the store begin with a digest of the job's token: who does not know that finds nothing there.
 
     >>> import socket
@@ -28,7 +30,10 @@ def open_store(environment: JobEnvironment, timeout: float) -> dist.Store:
     >>> store.get("a")
     b'b'
     """
-    if environment.hosts_store:
+    if environment.in_group:
+        assert dist.group.WORLD is not None  # `JobEnvironment.read` has seen it
+        store = dist.group.WORLD.get_group_store()
+    elif environment.hosts_store:
         store = host_store(environment.host, environment.port, timeout)
     else:
         store = _store_at(environment.host, environment.port, timeout)
