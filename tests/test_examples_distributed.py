@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -85,6 +86,39 @@ def test_digits_with_any_number_of_workers_and_after_a_restart(tmp_path: Path) -
 def test_digits_otherwise(arguments: tuple[str, ...], flags: tuple[object, ...], tmp_path: Path) -> None:
     right, _ = train(tmp_path, 2, *arguments, flags=flags)
     assert right >= 0.85 * 357
+
+
+def test_digits_under_torchrun(tmp_path: Path) -> None:
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*torchrun, str(DIGITS), "--epochs", "3"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    count, right = digits_read(done.stdout)
+    assert count == 2
+    assert right >= 0.9 * 357
+
+
+@pytest.mark.slow
+def test_digits_with_ray_after_a_restart(tmp_path: Path) -> None:
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip('Ray is not installed: pip install "ray[train]"')
+    arguments = ["--workers", "2", "--epochs", "4", "--lose-worker", "1"]
+    # Ray writes a token in the home directory.
+    environment = {**os.environ, "HOME": str(tmp_path), "RAY_USAGE_STATS_ENABLED": "0"}
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "train_digits_ray.py"), *arguments],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert "Resuming from" in said
+    accuracy = re.search(r"Held-out accuracy with 2 workers: (0\.\d+)", done.stdout)
+    assert accuracy is not None and float(accuracy[1]) >= 0.9
+    trained = re.search(r"The parameters are in (.*)", done.stdout)
+    assert trained is not None and "arg:fc2_weight" in mx.nd.load(trained[1])
 
 
 def test_the_file_for_slurm(tmp_path: Path) -> None:

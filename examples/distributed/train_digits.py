@@ -5,6 +5,7 @@
     rebind launch -n 2 python examples/distributed/train_digits.py --compress 2bit
     rebind launch -n 2 python examples/distributed/train_digits.py --svrg
     rebind launch -n 2 --max-restarts 1 python examples/distributed/train_digits.py --checkpoint run --lose-worker 1
+    torchrun --nproc-per-node 4 examples/distributed/train_digits.py
 
 The first takes the same steps with any number of workers: they divide each batch of 32 digits among them.
 """
@@ -16,6 +17,7 @@ import logging
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 try:
@@ -49,12 +51,12 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     return pictures[order].reshape(-1, 1, 8, 8) / 16, labels[order]
 
 
-def lose(worker: int, after: int) -> Any:
-    """Return a callback that ends one worker as a power cut would, the first time that the job is started."""
+def lose(marker: Path, after: int) -> Any:
+    """Return a callback that ends this worker as a power cut would, once: `marker` is a file that says so."""
 
     def callback(progress: Any) -> None:
-        first = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0"
-        if first and worker == kv.rank and (progress.epoch, progress.nbatch) == (after, 20):
+        if (progress.epoch, progress.nbatch) == (after, 20) and not marker.exists():
+            marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
     return callback
@@ -66,6 +68,7 @@ def train(kv: mx.kv.KVStoreBase, options: argparse.Namespace) -> mx.mod.Module:
     mine = slice(HELD_OUT + kv.rank, None, kv.num_workers)
     data = mx.io.NDArrayIter(pictures[mine], labels[mine], BATCH // kv.num_workers)
     mx.random.seed(0)
+    is_lost = options.lose_worker == kv.rank
     module = SVRGModule(network(), update_freq=2) if options.svrg else mx.mod.Module(network())
     module.fit(
         data,
@@ -75,7 +78,7 @@ def train(kv: mx.kv.KVStoreBase, options: argparse.Namespace) -> mx.mod.Module:
         optimizer="sgd",
         optimizer_params={"learning_rate": options.lr, "momentum": 0.9},
         checkpoint=options.checkpoint,
-        batch_end_callback=None if options.lose_worker is None else lose(options.lose_worker, after=2),
+        batch_end_callback=lose(Path(f"{options.checkpoint}.lost"), after=2) if is_lost else None,
     )
     return module
 
@@ -99,7 +102,12 @@ if __name__ == "__main__":
     parser.add_argument(
         "--checkpoint", help="begin of the names of files to go on from when the job is started again"
     )
-    parser.add_argument("--lose-worker", type=int, metavar="RANK", help="kill a worker in the third epoch")
+    parser.add_argument(
+        "--lose-worker",
+        type=int,
+        metavar="RANK",
+        help="kill a worker in the third epoch, once; with --checkpoint",
+    )
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--lr", type=float, default=0.02)
     parser.add_argument("--save", metavar="FILE", help="where worker 0 writes the parameters")
