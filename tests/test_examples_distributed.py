@@ -159,3 +159,20 @@ def test_the_files_for_kubernetes(name: str) -> None:
     [container] = template["spec"]["containers"]
     assert container["command"][:2] == ["python", f"examples/distributed/{DIGITS.name}"]
     assert "REBIND_JOB_TOKEN" in {each["name"] for each in container["env"]}
+
+
+def test_the_file_for_kubeflow_trainer_is_of_its_schema() -> None:
+    yaml = pytest.importorskip("yaml")
+    models = pytest.importorskip("kubeflow_trainer_api.models", reason="needs kubeflow-trainer-api 2.2 or newer")
+    job = yaml.safe_load((FOLDER / "train_digits-trainjob.yaml").read_text(encoding="utf-8"))
+    # The models check types, and leave out what the schema does not have.
+    assert models.TrainerV1alpha1TrainJob.from_dict(job).to_dict() == job
+    trainer = job["spec"]["trainer"]
+    assert trainer["command"][0] == "torchrun"
+    assert trainer["args"][0] == f"examples/distributed/{DIGITS.name}"
+    [environment] = trainer["env"]
+    assert environment["name"] == "REBIND_JOB_TOKEN"
+    [patched] = job["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    pod = patched["template"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["volumeMounts"][0]["name"] == pod["volumes"][0]["name"]
+    assert trainer["args"][2].startswith(pod["containers"][0]["volumeMounts"][0]["mountPath"])
