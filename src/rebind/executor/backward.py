@@ -206,7 +206,8 @@ def dealiased(
         each.untyped_storage() for each in heads if not (each is None or isinstance(each, StorageTensor))
     ]
     held = [(each.data_ptr(), each.data_ptr() + each.nbytes()) for each in memory]
-    places = [0 if each is None else _place(each) for each in found]
+    # Ordinary tensors are asked here: this is done for every argument in every step.
+    places = [each.data_ptr() if type(each) is Tensor else _place(each) for each in found]
     taken = {place for place in places for begin, end in held if begin <= place < end}
     if not taken and len(set(places)) == len(places):  # so it nearly always is
         return tuple(found)
@@ -214,14 +215,16 @@ def dealiased(
     for each, place in zip(found, places, strict=True):
         if each is not None and place in taken:
             each = each.clone()
-        elif place:  # there are no elements at 0
+        elif place:
             taken.add(place)
         result.append(each)
     return tuple(result)
 
 
-def _place(tensor: Tensor) -> int:
-    """Return what differs for tensors that begin elsewhere in memory."""
+def _place(tensor: Tensor | None) -> int:
+    """Return what differs for tensors that begin elsewhere in memory; 0 for those without elements."""
+    if tensor is None:
+        return 0
     return id(tensor.stored) if isinstance(tensor, StorageTensor) else tensor.data_ptr()
 
 

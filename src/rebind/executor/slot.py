@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..ndarray import NDArray
-from ..ndarray.storage import DenseStorage, Storage
+from ..ndarray.storage import CONTIGUOUS, DenseStorage, Storage
 from ..ndarray.storage_tensor import StorageTensor, as_storage, as_tensor
 from ..ops.nn.memory_order import FORMATS
 from .arguments import GradReq
@@ -60,7 +60,10 @@ class Slot:
         if not isinstance(storage, DenseStorage):
             return self._of_storage(storage)
         reorders = channels_last and self.reorders and self.array.marking is None
-        current = storage.memory if reorders and storage.put_channels_last() else storage.tensor
+        if storage.layout is CONTIGUOUS and not reorders:
+            current = storage.memory
+        else:
+            current = storage.memory if reorders and storage.put_channels_last() else storage.tensor
         if self.grad is None:
             return current
         if current is not self.source:
@@ -99,7 +102,8 @@ class Slot:
         if not storage.shared:
             if self.stand_in is None:
                 self.stand_in = torch.zeros((), dtype=old.dtype, device=old.device).expand(old.shape)
-            storage.tensor = self.stand_in  # as `exchange`, for every argument in every step
+            # As `exchange`, for every argument in every step.
+            storage.memory, storage.layout = self.stand_in, CONTIGUOUS
         return None
 
     def _can_add_to(self, old: Tensor) -> bool:
@@ -125,10 +129,13 @@ class Slot:
             return
         elif storage.shared or not isinstance(storage, DenseStorage) or isinstance(found, StorageTensor):
             self.grad.exchange(as_storage(found))
-        elif self.reorders:  # in memory it is as the tensor that the network ran on
-            storage.adopt(found.to(dtype=storage.dtype))
         else:  # as `exchange`, for every argument in every step
-            storage.tensor = found if found.dtype is storage.dtype else found.to(dtype=storage.dtype)
+            if found.dtype is not storage.memory.dtype:
+                found = found.to(dtype=storage.memory.dtype)
+            if self.reorders:  # in memory it is as the tensor that the network ran on
+                storage.adopt(found)
+            else:
+                storage.memory, storage.layout = found, CONTIGUOUS
 
     def _take_sum(self, found: Tensor | None) -> None:
         """Put the sum with what was there into the array; other storages than dense ones add it here."""

@@ -419,7 +419,7 @@ class DenseStorage(Storage):
         >>> dense.to_dense() is dense.tensor
         True
         """
-        return self.tensor
+        return self.memory if self.layout is CONTIGUOUS else self.materialize()
 
     def write(self, source: Storage) -> None:
         """Copy the values of `source`, converted to this type, into the tensor.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 
 import torch
@@ -56,7 +57,7 @@ class Updater:
         self.states_synced: dict[Hashable, bool] = {}
         self.path = ""  #: of the file that the states are from
         # By the first index: devices, or parts of a network, are updated in turn.
-        self._caches: dict[Hashable, RunCache[CachedUpdate]] = {}  # by the first index of an update
+        self._caches: defaultdict[Hashable, RunCache[CachedUpdate]] = defaultdict(RunCache)
 
     @property
     def aggregate_updates(self) -> bool:
@@ -149,7 +150,7 @@ class Updater:
         """Update weights as the last time; return whether that is the right thing, and was done."""
         if not self.states_synced.get(index[0]):
             return False  # the first time
-        cache = self._caches.setdefault(index[0], RunCache())
+        cache = self._caches[index[0]]
         cached = cache.find(lambda: self.cached_update(index, weights))
         return cached is not None and cache.note(cached.run(index, weights, grads))
 
