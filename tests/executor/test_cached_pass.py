@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import rebind as mx
-from rebind.executor.batch_inputs import BatchInputs
-from rebind.executor.cached_pass import CachedPass
+from rebind.executor.cached_pass import BatchInputs, CachedPass
 from rebind.ops import OPERATORS
 from rebind.symbol.functions import make_function
 

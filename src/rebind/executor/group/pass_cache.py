@@ -6,9 +6,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from ..batch_inputs import BatchInputs
 from ..cache import RunCache
-from ..cached_pass import CachedPass
+from ..cached_pass import BatchInputs, CachedPass
 from ..executor import Executor
 from .routing import Inputs
 
