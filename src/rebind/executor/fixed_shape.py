@@ -275,16 +275,9 @@ def _written_inputs(graph: fx.GraphModule) -> set[int]:
     {0}
     """
     inputs = graph.graph.find_nodes(op="placeholder")
-    return {i for i, node in enumerate(inputs) if any(_writes(user, node) for user in node.users)}
-
-
-def _writes(call: fx.Node, given: fx.Node) -> bool:
-    """Whether a step is a call of an operator that writes into what it is given."""
-    return any(given in _nodes_in(value) for value in written_arguments(call))
-
-
-def _nodes_in(value: object) -> Sequence[object]:
-    return value if isinstance(value, (list, tuple)) else [value]
+    values = [value for call in graph.graph.nodes for value in written_arguments(call)]
+    written = {node for value in values for node in (value if isinstance(value, (list, tuple)) else [value])}
+    return {i for i, node in enumerate(inputs) if node in written}
 
 
 def tensors_in(trees: Any) -> list[Tensor]:
