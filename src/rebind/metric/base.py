@@ -23,6 +23,7 @@ __all__ = [
     "as_tensor",
     "check_label_shapes",
     "create",
+    "members_of",
     "metrics",
     "np",
     "register",
@@ -264,6 +265,17 @@ class CustomMetric(EvalMetric):
 metrics: Registry[type[EvalMetric]] = Registry("metric", EvalMetric)
 metrics.register("composite", "CompositeEvalMetric")(CompositeEvalMetric)
 metrics.register("CustomMetric")(CustomMetric)
+
+
+def members_of(metric: EvalMetric) -> list[EvalMetric]:
+    """Return the metrics that measure: those that a composite is made of, at any depth, or the metric itself.
+
+    >>> [each.name for each in members_of(create(["acc", ["mae", "mse"]]))]
+    ['accuracy', 'mae', 'mse']
+    """
+    if isinstance(metric, CompositeEvalMetric):
+        return [member for each in metric.metrics for member in members_of(each)]
+    return [metric]
 
 
 def register(klass: type[EvalMetric], name: str | None = None) -> type[EvalMetric]:

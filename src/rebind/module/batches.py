@@ -17,6 +17,7 @@ __all__ = [
     "AnyBatch",
     "as_callbacks",
     "first",
+    "held_arrays",
     "is_sliced",
     "labels_of",
     "nonempty",
@@ -62,6 +63,18 @@ def labels_of(batch: Batch) -> Sequence[NDArray]:
     ()
     """
     return getattr(batch, "label", None) or ()
+
+
+def held_arrays(source: object, kind: str) -> list[tuple[str, NDArray]]:
+    """Return the arrays that an iterator holds, by name, as `NDArrayIter` does; none of others.
+
+    >>> from rebind import io, nd
+    >>> [name for name, _ in held_arrays(io.NDArrayIter(nd.ones((2, 1))), "data")]
+    ['data']
+    """
+    held = getattr(source, kind, None)
+    pairs = isinstance(held, list) and all(isinstance(each, tuple) and len(each) == 2 for each in held)
+    return cast("list[tuple[str, NDArray]]", held) if pairs else []
 
 
 def padding(batch: AnyBatch) -> int:

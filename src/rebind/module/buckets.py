@@ -17,11 +17,10 @@ from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..protocols import Batch, Logger
 from ..scope import NameManager
-from ..shapes import HasShape
 from ..symbol import Symbol
 from .batches import AnyBatch, is_sliced, labels_of
 from .checkpoints import load_states
-from .descs import Shapes, read_descs
+from .descs import Shapes, described, read_descs
 from .module import Module
 
 __all__ = ["BucketState", "Buckets", "ModuleSettings", "NetworkOf"]
@@ -187,11 +186,11 @@ class Buckets:
                 f"BucketingModule: a batch must have data, a list of arrays; got {type(first).__name__}"
             )
         module = self._module(key)
-        data = getattr(first, "provide_data", None) or self._described(module.data_names, first.data)
+        data = described(first.data, self._like(module.data_names), getattr(first, "provide_data", None))
         labels: Shapes | None = None
         if has_labels:
             own = getattr(first, "provide_label", None)
-            labels = own or self._described(module.label_names, labels_of(first))
+            labels = described(labels_of(first), self._like(module.label_names), own)
         self.switch(key, data, labels)
 
     def get_ready(self, batch: Batch) -> Module:
@@ -240,16 +239,12 @@ class Buckets:
         for monitor in self._monitors:
             module.install_monitor(monitor)
 
-    def _described(self, names: Sequence[str], arrays: Sequence[HasShape]) -> list[DataDesc]:
-        """Describe the arrays of a batch without descriptions, in the types and layouts of the default bucket."""
+    def _like(self, names: Sequence[str]) -> list[DataDesc]:
+        """Return the default bucket's descriptions of inputs, whose types and layouts are those of others too."""
         default = {
             desc.name: desc for desc in (*self.default.data_shapes, *(_labels_of_binding(self.default) or ()))
         }
-        like = {name: default.get(name, DataDesc(name, ())) for name in names}
-        return [
-            DataDesc(name, tuple(array.shape), like[name].dtype, like[name].layout)
-            for name, array in zip(names, arrays, strict=False)
-        ]
+        return [default.get(name, DataDesc(name, ())) for name in names]
 
     # A run that is saved: the default bucket's module saves all but the states of the others.
 

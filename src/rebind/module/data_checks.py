@@ -15,11 +15,12 @@ import torch
 from ..checks import warn_user
 from ..errors import MXNetError
 from ..io import DataDesc
-from ..metric import Accuracy, CompositeEvalMetric, EvalMetric
+from ..metric import Accuracy, EvalMetric
+from ..metric.base import members_of
 from ..ndarray import NDArray
 from ..overriding import overrides
 from ..symbol import Symbol
-from .batches import AnyBatch, labels_of, whole
+from .batches import AnyBatch, held_arrays, labels_of, whole
 from .descs import read_descs
 from .sources import names_of
 from .steps import Steps
@@ -57,7 +58,9 @@ def check_figures(module: Steps, metric: EvalMetric) -> None:
         for (name, shape), head in zip(module.output_shapes or (), heads, strict=False)
     }
     labels = {desc.name: desc for desc in read_descs(module.label_shapes, "label_shapes")}
-    for each in _accuracies(metric):
+    for each in members_of(metric):
+        if type(each) is not Accuracy or overrides(each, "update"):
+            continue
         label_names = [name for name in each.label_names or labels if name in labels]
         outputs = [kinds[name] for name in each.output_names or kinds if name in kinds]
         for name, (shape, kind) in zip(label_names, outputs, strict=False):
@@ -67,14 +70,6 @@ def check_figures(module: Steps, metric: EvalMetric) -> None:
                     f"{tuple(labels[name].shape)} for as many predictions {tuple(shape)} of {kind}. Give "
                     f"{_MEASURED[kind]}."
                 )
-
-
-def _accuracies(metric: EvalMetric) -> Iterator[Accuracy]:
-    if isinstance(metric, CompositeEvalMetric):
-        for member in metric.metrics:
-            yield from _accuracies(member)
-    elif type(metric) is Accuracy and not overrides(metric, "update"):
-        yield metric
 
 
 def check_layouts(symbol: Symbol | None, data: Sequence[DataDesc]) -> None:
@@ -160,11 +155,7 @@ def nan_in_source(source: object) -> bool:
     ...     nan_in_source(source)
     True
     """
-    pairs = []
-    for kind in "data", "label":
-        held = getattr(source, kind, None)
-        if isinstance(held, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in held):
-            pairs += held
+    pairs = [*held_arrays(source, "data"), *held_arrays(source, "label")]
     size = getattr(source, "batch_size", 0)
     in_order = size and not getattr(source, "shuffle", False)
     return _warn_of_nan(pairs, "", size if in_order else 0)

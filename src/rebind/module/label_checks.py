@@ -17,7 +17,8 @@ from ..checks import warn_user
 from ..errors import ParameterError
 from ..graph import Application, Node
 from ..graph.inference import infer_shapes
-from ..metric import CompositeEvalMetric, CrossEntropy, EvalMetric
+from ..metric import CrossEntropy, EvalMetric
+from ..metric.base import members_of
 from ..ndarray import NDArray
 from ..ndarray.reading import read_numbers
 from ..ops import Asked, Labels
@@ -61,7 +62,9 @@ def check_classes(module: Steps, metric: EvalMetric, labels: Sequence[NDArray]) 
             if asked is not None:
                 _check(repr(node.name), asked, name, values[name])
     outputs = dict(module.output_shapes)
-    for each in _cross_entropies(metric):
+    for each in members_of(metric):
+        if not isinstance(each, CrossEntropy) or type(each).measure is not CrossEntropy.measure:
+            continue
         names = [name for name in each.label_names or values if name in values]
         shapes = [outputs[name] for name in each.output_names or outputs if name in outputs]
         for name, shape in zip(names, shapes, strict=False):
@@ -113,14 +116,6 @@ def _variable(node: Node) -> str:
     while node.operator is not None and node.operator.name in _ARRANGING:
         node = node.inputs[0].node
     return node.name if node.is_variable else ""
-
-
-def _cross_entropies(metric: EvalMetric) -> Iterator[CrossEntropy]:
-    if isinstance(metric, CompositeEvalMetric):
-        for member in metric.metrics:
-            yield from _cross_entropies(member)
-    elif isinstance(metric, CrossEntropy) and type(metric).measure is CrossEntropy.measure:
-        yield metric
 
 
 def _check(who: str, asked: Asked, name: str, values: Tensor, lowest: int | None = None) -> None:

@@ -10,13 +10,14 @@ from ..distributed import current_job, started_job
 from ..errors import ParameterError, StateError, near_names
 from ..executor import head_gradient_reaches
 from ..kvstore import Capabilities, capabilities_of
-from ..metric import CompositeEvalMetric, CustomMetric, EvalMetric
+from ..metric import CustomMetric, EvalMetric
+from ..metric.base import members_of
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..overriding import overrides
 from ..protocols import Batch
 from ..tuning import current
-from .batches import AnyBatch, labels_of, whole
+from .batches import AnyBatch, held_arrays, labels_of, whole
 from .callback_checks import check_callbacks
 from .data_checks import check_figures
 from .label_checks import check_classes
@@ -147,8 +148,11 @@ def check_metric(module: Steps, metric: EvalMetric, batch: Batch) -> None:
     """
     if overrides(module, "update_metric"):
         return
-    comparing = _comparing(metric)
-    if not comparing:
+    # A metric of a user's own `update` may do without labels.
+    comparing = next(
+        (each for each in members_of(metric) if not overrides(each, "update", "update_dict")), None
+    )
+    if comparing is None:
         return
     losses = _ends_in_losses(module)
     if not labels_of(batch):
@@ -167,13 +171,6 @@ def check_metric(module: Steps, metric: EvalMetric, batch: Batch) -> None:
         )
 
 
-def _comparing(metric: EvalMetric) -> EvalMetric | None:
-    """Return the metric, or a member, that needs labels; a user's own `update` may do without."""
-    if isinstance(metric, CompositeEvalMetric):
-        return next(filter(None, map(_comparing, metric.metrics)), None)
-    return None if overrides(metric, "update", "update_dict") else metric
-
-
 def _ends_in_losses(module: Steps) -> bool:
     if module.symbol is None:
         return False
@@ -183,9 +180,6 @@ def _ends_in_losses(module: Steps) -> bool:
 
 def _labels(data: object) -> list[NDArray]:
     """Return all labels of an iterator that holds them, as `NDArrayIter` does; none of others."""
-    pairs = getattr(data, "label", None)
-    if not isinstance(pairs, list) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-        return []
-    arrays = [array for _, array in pairs]
+    arrays = [array for _, array in held_arrays(data, "label")]
     size = sum(getattr(array, "size", 0) for array in arrays)
     return arrays if size <= current().checked_labels else []

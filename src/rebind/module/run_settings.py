@@ -11,7 +11,8 @@ import torch
 
 from ..errors import StateError
 from ..lr_scheduler import LRScheduler
-from ..metric import CompositeEvalMetric, EvalMetric
+from ..metric import EvalMetric
+from ..metric.base import members_of
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ..protocols import DataSource
@@ -74,7 +75,7 @@ def settings_of(
 ) -> Settings:
     """Return the settings of a call of `fit`, before training changes any of them."""
     found = _optimizer_settings(module) | _data_settings(data)
-    found["eval_metric"] = _metric_name(metric)
+    found["eval_metric"] = ", ".join(str(each.name) for each in members_of(metric))
     found["accumulate"] = accumulate
     found["workers"] = workers
     found["num_epoch"] = num_epoch
@@ -220,9 +221,3 @@ def _schedule_text(given: Given) -> str | None:
 
 def _kind(schedule: object) -> str:
     return str(schedule).partition("(")[0]
-
-
-def _metric_name(metric: EvalMetric) -> str:
-    if isinstance(metric, CompositeEvalMetric):
-        return ", ".join(map(_metric_name, metric.metrics))
-    return str(metric.name)

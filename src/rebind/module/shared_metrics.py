@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from ..distributed import JSON, Job
 from ..errors import ArgumentError
-from ..metric import CompositeEvalMetric, EvalMetric
+from ..metric import EvalMetric
+from ..metric.base import members_of
 
 __all__ = ["SharedMetrics"]
 
@@ -99,10 +100,8 @@ _WINDOWS = ("sum_metric", "num_inst", "global_sum_metric", "global_num_inst", "_
 
 
 def _leaves(metric: object) -> list[EvalMetric]:
-    """Return a metric, or the members of one that is made of several."""
-    if isinstance(metric, CompositeEvalMetric):
-        return [leaf for each in metric.metrics for leaf in _leaves(each)]
-    return [metric] if isinstance(metric, EvalMetric) else []
+    """Return a metric, or the members of one that is made of several; none for what is no metric of ours."""
+    return members_of(metric) if isinstance(metric, EvalMetric) else []
 
 
 def _own_state(leaf: EvalMetric) -> str:
