@@ -10,11 +10,11 @@ from ..errors import StateError
 from ..kvstore import KVStoreBase
 from ..logs import resolve
 from ..ndarray import NDArray
-from ..protocols import Logger
+from ..protocols import ArrayDict, Logger
 from .jobs import writes_files
 from .parameters import copy_across
 
-__all__ = ["load_states", "write_checkpoint"]
+__all__ = ["load_params", "load_states", "save_params", "write_checkpoint"]
 
 
 class Saved(Protocol):
@@ -23,7 +23,12 @@ class Saved(Protocol):
     logger: Logger
 
     def stores(self) -> list[KVStoreBase]: ...
-    def save_params(self, fname: str) -> None: ...
+    @property
+    def get_params(self) -> Callable[[], tuple[ArrayDict, ArrayDict]]: ...
+    @property
+    def set_params(self) -> Callable[..., None]: ...
+    @property
+    def save_params(self) -> Callable[[str], None]: ...
     def save_optimizer_states(self, fname: str) -> None: ...
 
 
@@ -53,6 +58,36 @@ def write_checkpoint(
         module.save_optimizer_states(path)
         if writes:
             resolve(module.logger).info('Saved optimizer state to "%s"', path)
+
+
+def save_params(module: Saved, fname: str) -> None:
+    """Write parameters and auxiliary states to a file, which appears whole or not at all.
+
+    >>> import tempfile, rebind as mx
+    >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w_weight", shape=(1,)), label_names=None)
+    >>> module.bind([("data", (1,))])
+    >>> module.init_params(mx.init.One())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     module.save_params(f"{folder}/net.params")
+    ...     print(list(mx.nd.load(f"{folder}/net.params")))
+    ['arg:w_weight']
+    """
+    checkpoint.write_params(fname, *module.get_params())
+
+
+def load_params(module: Saved, fname: str) -> None:
+    """Set parameters and auxiliary states from a file.
+
+    >>> import tempfile, rebind as mx
+    >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w_weight", shape=(1,)), label_names=None)
+    >>> module.bind([("data", (1,))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mx.nd.save(f"{folder}/net.params", {"arg:w_weight": mx.nd.array([5])})
+    ...     module.load_params(f"{folder}/net.params")
+    >>> module.get_params()[0]["w_weight"].item()
+    5.0
+    """
+    module.set_params(*checkpoint.read_params(fname))
 
 
 def load_states(targets: Sequence[Sequence[NDArray]], saved: Sequence[Sequence[NDArray]], kind: str) -> None:
