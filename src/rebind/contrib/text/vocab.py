@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ...absent import old_names
 from ...errors import ArgumentError, ParameterError, shown
 
 __all__ = ["Vocabulary"]
-
-Converted = TypeVar("Converted")
 
 
 class Vocabulary:

@@ -126,7 +126,6 @@ class Augmenter:
             if low > high:
                 raise ParameterError(f"min_{name} must be <= max_{name}; got {low} and {high}")
         self._aspects = self._range_of_aspects()
-        self._resized_area = s.random_resized_crop
         self._crop_size = s.max_crop_size > 0 or s.min_crop_size > 0
         self._warps = (
             s.max_rotate_angle > 0
