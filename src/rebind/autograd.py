@@ -17,7 +17,7 @@ from .graph import Application, Entry, Node, Variable, depth_first
 from .mode import mode
 from .ndarray import NDArray
 from .ndarray.gradients import GradReq, explain_second_backward, mark, roots, run_backward
-from .ndarray.history import free, opaque_step, source_of, steps_behind
+from .ndarray.history import free, nodes_behind, opaque_node, source_of
 from .ndarray.integer_gradients import wrap_recorded
 from .params import format_value
 from .symbol import Symbol
@@ -258,7 +258,7 @@ def grad(
     if not all(leaf.requires_grad for leaf in leaves):
         raise StateError("autograd.grad: variables must be marked with attach_grad() before they are used")
     outputs, gradients = roots(heads, head_grads, "autograd.grad")
-    steps = steps_behind(heads)
+    nodes = nodes_behind(heads)
     found: Sequence[Tensor | None] = [None] * len(leaves)
     with explain_second_backward():
         if outputs:
@@ -281,9 +281,9 @@ def grad(
     ]
     if create_graph:
         for array in arrays:
-            array.history = opaque_step("autograd.grad", heads)
+            array.history = opaque_node("autograd.grad", heads)
     if not (create_graph if retain_graph is None else retain_graph):
-        free(steps)
+        free(nodes)
     return arrays
 
 
@@ -322,25 +322,25 @@ def get_symbol(x: NDArray) -> Symbol:
     if x.history is None:
         raise StateError("autograd.get_symbol: x must be computed while recording (autograd.record())")
     last = source_of(x)
-    # By identity: a step that is used twice is one node.
+    # By identity: a node that is used twice is one node.
     nodes: dict[int, Node] = {}
     variables = operators = 0
-    for step in depth_first([last[0]], lambda step: [source for source, _ in step.sources]):
-        if step.opaque:
-            raise StateError(f"autograd.get_symbol: a symbol can hold operators only; got {step.opaque}")
-        if step.operator is None:  # an array that no recorded operator computed
-            nodes[id(step)] = Variable(f"{'var' if step.marked else 'null'}{variables}")
+    for recorded in depth_first([last[0]], lambda node: [source for source, _ in node.sources]):
+        if recorded.opaque:
+            raise StateError(f"autograd.get_symbol: a symbol can hold operators only; got {recorded.opaque}")
+        if recorded.operator is None:  # an array that no recorded operator computed
+            nodes[id(recorded)] = Variable(f"{'var' if recorded.marked else 'null'}{variables}")
             variables += 1
             continue
-        op, p = step.operator, step.params
+        op, p = recorded.operator, recorded.params
         # As in a symbol that was composed: only what differs from the defaults is an attribute.
         given = {
             key: format_value(value)
             for key, value in p.items()
             if key not in op.signature.defaults or op.signature.defaults[key] != value
         }
-        inputs = [Entry(nodes[id(source)], index) for source, index in step.sources]
-        nodes[id(step)] = Application(op, f"node_{operators}", tuple(inputs), p, given)
+        inputs = [Entry(nodes[id(source)], index) for source, index in recorded.sources]
+        nodes[id(recorded)] = Application(op, f"node_{operators}", tuple(inputs), p, given)
         operators += 1
     return Symbol([Entry(nodes[id(last[0])], last[1])])
 
@@ -431,7 +431,7 @@ class Function:
         ]
         if mode.recording:
             for result in results:
-                result.history = opaque_step(f"the autograd.Function {who}", inputs)
+                result.history = opaque_node(f"the autograd.Function {who}", inputs)
         return tuple(results) if several else results[0]
 
     def forward(self, *inputs: NDArray) -> Any:

@@ -18,7 +18,7 @@ from ..mode import mode
 from ..ndarray import NDArray
 from ..ndarray.base import wrap_tensor
 from ..ndarray.compute import write_in_backward
-from ..ndarray.history import Step
+from ..ndarray.history import TapeNode
 from .control_flow import Body
 from .gradient_flow import states_of_backward
 from .writer import body_code
@@ -100,7 +100,7 @@ class CachedOp:
         if mode.recording:
             depends = any(array.source().requires_grad for array in args)
             for i, array in enumerate(made):
-                array.history = (Step(opaque="a CachedOp", depends=depends), i)
+                array.history = (TapeNode(opaque="a CachedOp", depends=depends), i)
         return _written(made, out) if out is not None else made[0] if len(made) == 1 else made
 
     @property

@@ -16,7 +16,7 @@ from ..device import Device, device_of
 from ..errors import ArgumentError, ShapeError, StateError
 from ..grad_mode import is_grad_enabled, set_grad_enabled
 from ..mode import mode
-from .history import Source, opaque_step
+from .history import Source, opaque_node
 from .sending import send
 from .storage import CONTIGUOUS, DenseStorage, Storage
 from .storage_tensor import StorageTensor, as_storage
@@ -428,11 +428,11 @@ class ArrayBase:
         """Make `target`, which recorded `values` were written into, the content."""
         self.storage.tensor = target  # type: ignore[attr-defined]  # it is dense
         self.note_written(*values)
-        self.history = self.history or opaque_step("writing into an array", ())
+        self.history = self.history or opaque_node("writing into an array", ())
 
     def note_written(self, *values: ArrayBase) -> None:
         """Note that `values` were written into the array, if marked arrays are behind them."""
-        source = opaque_step("writing into an array", values)
+        source = opaque_node("writing into an array", values)
         if source[0].depends:
             self.history = source
 

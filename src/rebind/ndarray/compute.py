@@ -221,18 +221,18 @@ def write_in_backward(
     >>> before, mean.asnumpy().tolist()
     ([0.0, 0.0], [1.0, 1.0])
     """
-    steps = [output.grad_fn for output in outputs if output.grad_fn is not None]
+    nodes = [output.grad_fn for output in outputs if output.grad_fn is not None]
     pairs = [(state, value.detach()) for state, value in states if state is not None and value is not None]
-    if not (steps and pairs):
+    if not (nodes and pairs):
         return
 
     def write(_: object) -> None:
-        while pairs:  # once: several outputs have one step
+        while pairs:  # once: several outputs have one node
             state, value = pairs.pop()
             state.write_unrecorded(value)
 
-    for step in steps:
-        step.register_prehook(write)
+    for node in nodes:
+        node.register_prehook(write)
 
 
 def _fill_constants(constants: Mapping[str, float], op: Operator, arrays: Sequence[ArrayBase | None]) -> None:

@@ -13,7 +13,7 @@ from .._torch.tensors import is_zero_tensor
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from . import integer_gradients
 from .base import ArrayBase, Marking
-from .history import free, marked_behind, steps_behind
+from .history import free, marked_behind, nodes_behind
 from .storage import DenseStorage
 
 __all__ = ["GradReq", "explain_second_backward", "head_gradient", "mark", "roots", "run_backward"]
@@ -99,8 +99,8 @@ def run_backward(
             f"backward: needs as many head gradients as heads, {len(heads)}; got {len(head_grads)}"
         )
     tensors, gradients = roots(heads, head_grads, "backward")
-    steps = steps_behind(heads)
-    marked = marked_behind(steps)
+    nodes = nodes_behind(heads)
+    marked = marked_behind(nodes)
     for array in marked:
         if array.marking is not None:
             # Set by the hooks while torch runs.
@@ -114,7 +114,7 @@ def run_backward(
             array.marking.receive_nothing()
     # Its array gets zeros, or keeps what it has under 'add'.
     if not retain_graph:
-        free(steps)
+        free(nodes)
 
 
 def roots(

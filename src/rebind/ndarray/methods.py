@@ -25,7 +25,7 @@ from .arithmetic import BINARY, Operand, add_to, combine, floor_quotient, matrix
 from .base import ArrayBase, wrap, wrap_tensor
 from .calls import call, invoke_by_name, make_caller
 from .fluent import FluentMethods
-from .history import opaque_step
+from .history import opaque_node
 from .indexing import Bounds, Key
 from .selection import assign, reshaped, select
 from .storage import DenseStorage, convert, storage_kind
@@ -98,7 +98,7 @@ class OperatorMethods(FluentMethods):
             torch.round(wide, decimals=ndigits or 0).to(dtype=tensor.dtype), self.device
         )
         if mode.recording:
-            result.history = opaque_step("round()", [self])
+            result.history = opaque_node("round()", [self])
         return result
 
     # Copies, and conversions to types and storages.

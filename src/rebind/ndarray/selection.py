@@ -18,7 +18,7 @@ from ..ops import find
 from ..ops.reshape import reshape_target
 from . import indexing
 from .base import Array, ArrayBase
-from .history import opaque_step, remember
+from .history import opaque_node, remember
 from .indexing import Key, TorchKey
 from .integer_gradients import wrap_recorded
 from .reading import read_numbers
@@ -43,7 +43,7 @@ def select(array: Array, key: Key) -> Array:
     if not indexing.is_basic(where):
         result = _new(array, selected.contiguous())
         if mode.recording:
-            result.history = opaque_step("indexing with arrays (take and gather_nd are operators)", [array])
+            result.history = opaque_node("indexing with arrays (take and gather_nd are operators)", [array])
         return result
     # What was selected from an array that is not dense is of a dense copy, and so shares nothing.
     shares = selected.is_contiguous() and may_be_view(selected) and isinstance(array.storage, DenseStorage)
@@ -133,7 +133,7 @@ def reshaped(array: Array, shape: Sequence[int | Sequence[int]], keywords: dict[
         if target:
             _remember("Reshape", array, result, shape=target)
         else:
-            result.history = opaque_step(_TO_ONE_NUMBER, [array])
+            result.history = opaque_node(_TO_ONE_NUMBER, [array])
         return result
     return array.alias(array.tensor.reshape(target))
 
@@ -146,7 +146,7 @@ def _remember_selection(array: ArrayBase, key: TorchKey, result: ArrayBase) -> N
     """Note that `result` was selected from an array, by the operators `slice` and `Reshape`."""
     begin, end, step = indexing.bounds(key, array.shape)
     if not result.ndim:
-        result.history = opaque_step(_TO_ONE_NUMBER, [array])
+        result.history = opaque_node(_TO_ONE_NUMBER, [array])
         return
     _remember("slice", array, result, begin=begin, end=end, step=step)
     # `slice` drops no axes: where the key does, a `Reshape` follows.
