@@ -7,15 +7,15 @@ from typing import Any, TypeAlias, TypeVar
 
 from .errors import ArgumentError, ParameterError
 
-__all__ = ["Form", "flatten", "map_leaves", "pair", "read_limit", "restore"]
+__all__ = ["Nesting", "flatten", "map_leaves", "pair", "read_limit", "restore"]
 
 T = TypeVar("T")
 
-#: The structure of nested lists: None for an object itself, a list of forms for a list.
-Form: TypeAlias = "list[Any] | None"
+#: The structure of nested lists: None for an object itself, a list of nestings for a list.
+Nesting: TypeAlias = "list[Any] | None"
 
 
-def flatten(value: object, kind: type[T], who: str) -> tuple[list[T], Form]:
+def flatten(value: object, kind: type[T], who: str) -> tuple[list[T], Nesting]:
     """Return the objects in `value`, one of class `kind` or nested lists of them, and how they were nested.
 
     >>> flatten([1, [2, 3], []], int, "example")
@@ -28,25 +28,25 @@ def flatten(value: object, kind: type[T], who: str) -> tuple[list[T], Form]:
             f"{who} must be of class {kind.__name__}, or (nested) lists of such; got {value!r}"
         )
     found: list[T] = []
-    form: list[Any] = []
+    nesting: list[Any] = []
     for item in value:
         inner_found, inner = flatten(item, kind, who)
         found += inner_found
-        form.append(inner)
-    return found, form
+        nesting.append(inner)
+    return found, nesting
 
 
-def restore(flat: Sequence[object], form: Form) -> Any:
-    """Nest the objects of a flat list as `form` says.
+def restore(flat: Sequence[object], nesting: Nesting) -> Any:
+    """Nest the objects of a flat list as `nesting` says.
 
     >>> restore([1, 2, 3], [None, [None, None], []])
     [1, [2, 3], []]
     """
 
-    def build(rest: Iterator[object], form: Form) -> object:
-        return next(rest) if form is None else [build(rest, inner) for inner in form]
+    def build(rest: Iterator[object], nesting: Nesting) -> object:
+        return next(rest) if nesting is None else [build(rest, inner) for inner in nesting]
 
-    return build(iter(flat), form)
+    return build(iter(flat), nesting)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:

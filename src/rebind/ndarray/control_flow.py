@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from ..checks import FUNCTION, check_kind
 from ..errors import ArgumentError, ShapeError
-from ..nested import Form, flatten, pair, read_limit, restore
+from ..nested import Nesting, flatten, pair, read_limit, restore
 from ..ops import find
 from .creation import zeros
 from .ndarray import NDArray, call
@@ -45,8 +45,8 @@ def foreach(body: Callable[..., tuple[Nested, Nested]], data: Nested, init_state
     >>> outputs.asnumpy().ravel(), total.asnumpy()
     (array([10., 20., 30.], dtype=float32), array([6.], dtype=float32))
     """
-    arrays, data_form = flatten(data, NDArray, "contrib.foreach: data")
-    states, state_form = flatten(init_states, NDArray, "contrib.foreach: init_states")
+    arrays, data_nesting = flatten(data, NDArray, "contrib.foreach: data")
+    states, state_nesting = flatten(init_states, NDArray, "contrib.foreach: init_states")
     counts = {len(each) for each in arrays}
     if len(counts) != 1 or 0 in counts:
         raise ShapeError(
@@ -54,18 +54,18 @@ def foreach(body: Callable[..., tuple[Nested, Nested]], data: Nested, init_state
             f"{[each.shape for each in arrays]}"
         )
     steps: list[list[NDArray]] = []
-    form: Form = None
+    nesting: Nesting = None
     for i in range(counts.pop()):
         outputs, new = pair(
-            body(restore([each[i] for each in arrays], data_form), restore(states, state_form)),
+            body(restore([each[i] for each in arrays], data_nesting), restore(states, state_nesting)),
             "contrib.foreach: body",
         )
-        found, form = flatten(outputs, NDArray, "contrib.foreach: the body's output")
-        states, new_form = flatten(new, NDArray, "contrib.foreach: the body's new states")
-        if new_form != state_form:
+        found, nesting = flatten(outputs, NDArray, "contrib.foreach: the body's output")
+        states, new_nesting = flatten(new, NDArray, "contrib.foreach: the body's new states")
+        if new_nesting != state_nesting:
             raise ArgumentError("contrib.foreach: the body must return states nested as init_states are")
         steps.append(found)
-    return restore(_stacked(steps), form), restore(states, state_form)
+    return restore(_stacked(steps), nesting), restore(states, state_nesting)
 
 
 def while_loop(
@@ -108,26 +108,26 @@ def while_loop(
     """
     check_kind("contrib.while_loop", FUNCTION, cond=cond, func=func)
     limit = read_limit(max_iterations)
-    values, form = flatten(loop_vars, NDArray, "contrib.while_loop: loop_vars")
+    values, nesting = flatten(loop_vars, NDArray, "contrib.while_loop: loop_vars")
     # One loop variable goes to the functions as it is, not in a list.
-    single = form is None
+    single = nesting is None
     steps: list[list[NDArray]] = []
-    output_form: Form = []
+    output_nesting: Nesting = []
 
     def arguments() -> Sequence[Any]:
-        return [values[0]] if single else restore(values, form)
+        return [values[0]] if single else restore(values, nesting)
 
     while len(steps) < limit and _truth(cond(*arguments()), "contrib.while_loop: cond"):
         outputs, new = pair(func(*arguments()), "contrib.while_loop: func")
-        found, output_form = flatten(
+        found, output_nesting = flatten(
             [] if outputs is None else outputs, NDArray, "contrib.while_loop: an output of func"
         )
-        values, new_form = flatten(
-            [new] if form == [None] and isinstance(new, NDArray) else new,
+        values, new_nesting = flatten(
+            [new] if nesting == [None] and isinstance(new, NDArray) else new,
             NDArray,
             "contrib.while_loop: a new loop variable",
         )
-        if new_form != form:
+        if new_nesting != nesting:
             raise ArgumentError("contrib.while_loop: func must return loop variables nested as loop_vars are")
         steps.append(found)
     stacked = _stacked(steps)
@@ -135,7 +135,7 @@ def while_loop(
         # Filled up, so that the shape does not depend on the number of steps: a symbol's could not.
         rest = [zeros((limit - len(steps), *each.shape[1:]), each.device, each.dtype) for each in stacked]
         stacked = [call(find("Concat"), pair, {"dim": 0}) for pair in zip(stacked, rest, strict=True)]
-    return restore(stacked, output_form) if steps else [], restore(values, form)
+    return restore(stacked, output_nesting) if steps else [], restore(values, nesting)
 
 
 def cond(pred: NDArray, then_func: Callable[[], Nested], else_func: Callable[[], Nested]) -> Any:

@@ -55,16 +55,16 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     [[10.0, 20.0, 30.0], [6.0]]
     """
     check_kind("contrib.foreach", FUNCTION, body=body)
-    arrays, data_form = flatten(data, Symbol, "contrib.foreach: data")
-    states, state_form = flatten(init_states, Symbol, "contrib.foreach: init_states")
+    arrays, data_nesting = flatten(data, Symbol, "contrib.foreach: data")
+    states, state_nesting = flatten(init_states, Symbol, "contrib.foreach: init_states")
     with _BodyScope(name) as scope:
         slices, inner_states = scope.stand_ins(arrays), scope.stand_ins(states)
         outputs, new = pair(
-            body(restore(slices, data_form), restore(inner_states, state_form)), "contrib.foreach: body"
+            body(restore(slices, data_nesting), restore(inner_states, state_nesting)), "contrib.foreach: body"
         )
-        found, form = flatten(outputs, Symbol, "contrib.foreach: the body's output")
-        new_states, new_form = flatten(new, Symbol, "contrib.foreach: the body's new states")
-        if new_form != state_form:
+        found, nesting = flatten(outputs, Symbol, "contrib.foreach: the body's output")
+        new_states, new_nesting = flatten(new, Symbol, "contrib.foreach: the body's new states")
+        if new_nesting != state_nesting:
             raise ArgumentError("contrib.foreach: the body must return states nested as init_states are")
         graph, outside = scope.cut(found, new_states)
     positions = scope.positions(graph)
@@ -80,7 +80,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     inputs = [_entry(symbol) for symbol in (*arrays, *states)]
     inputs += [outside[graph.variables[position].name] for position in remaining]
     results = _apply("_foreach", given, [graph], inputs)
-    return restore(results[: len(found)], form), restore(results[len(found) :], state_form)
+    return restore(results[: len(found)], nesting), restore(results[len(found) :], state_nesting)
 
 
 def while_loop(
@@ -126,28 +126,28 @@ def while_loop(
     """
     check_kind("contrib.while_loop", FUNCTION, cond=cond, func=func)
     limit = read_limit(max_iterations)
-    values, form = flatten(loop_vars, Symbol, "contrib.while_loop: loop_vars")
+    values, nesting = flatten(loop_vars, Symbol, "contrib.while_loop: loop_vars")
     with _BodyScope(f"{name}_cond") as condition:
         stand_ins = condition.stand_ins(values)
-        holds = cond(*(stand_ins if form is None else restore(stand_ins, form)))
+        holds = cond(*(stand_ins if nesting is None else restore(stand_ins, nesting)))
         if not isinstance(holds, Symbol):
             raise ArgumentError(f"contrib.while_loop: cond must return a Symbol; got {holds!r}")
         condition_graph, condition_outside = condition.cut([holds], [])
     with _BodyScope(f"{name}_func") as step:
         stand_ins = step.stand_ins(values)
         outputs, new = pair(
-            func(*(stand_ins if form is None else restore(stand_ins, form))), "contrib.while_loop: func"
+            func(*(stand_ins if nesting is None else restore(stand_ins, nesting))), "contrib.while_loop: func"
         )
-        found, output_form = flatten(
+        found, output_nesting = flatten(
             [] if outputs is None else outputs, Symbol, "contrib.while_loop: an output of func"
         )
         # One loop variable need not be in a list.
-        new_values, new_form = flatten(
-            [new] if form == [None] and isinstance(new, Symbol) else new,
+        new_values, new_nesting = flatten(
+            [new] if nesting == [None] and isinstance(new, Symbol) else new,
             Symbol,
             "contrib.while_loop: a new loop variable",
         )
-        if new_form != form:
+        if new_nesting != nesting:
             raise ArgumentError("contrib.while_loop: func must return loop variables nested as loop_vars are")
         graph, outside = step.cut(found, new_values)
     # The stand-ins of a loop variable have one name in both bodies.
@@ -167,7 +167,7 @@ def while_loop(
     }
     # Outputs of all steps come first, then the loop variables as the last step left them.
     results = _apply("_while_loop", given, [condition_graph, graph], inputs.entries)
-    return restore(results[: len(found)], output_form), restore(results[len(found) :], form)
+    return restore(results[: len(found)], output_nesting), restore(results[len(found) :], nesting)
 
 
 def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
@@ -185,16 +185,16 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
     """
     if not isinstance(pred, Symbol):
         raise ArgumentError(f"contrib.cond: pred must be a Symbol; got {pred!r}")
-    graphs, outsides, forms = [], [], []
+    graphs, outsides, nestings = [], [], []
     # The condition is a graph as well, though it is given as a symbol.
     for which, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
         with _BodyScope(f"{name}_{which}") as scope:
-            found, form = flatten(function(), Symbol, f"contrib.cond: an output of {which}")
+            found, nesting = flatten(function(), Symbol, f"contrib.cond: an output of {which}")
             graph, outside = scope.cut(found, [])
         graphs.append(graph)
         outsides.append(outside)
-        forms.append(form)
-    if forms[1] != forms[2]:
+        nestings.append(nesting)
+    if nestings[1] != nestings[2]:
         raise ArgumentError(
             "contrib.cond: both branches must return as many outputs, nested in the same way; got "
             f"{len(graphs[1].outputs)} and {len(graphs[2].outputs)}"
@@ -211,7 +211,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         "then_input_locs": locations[1],
         "else_input_locs": locations[2],
     }
-    return restore(_apply("_cond", given, graphs, inputs.entries), forms[1])
+    return restore(_apply("_cond", given, graphs, inputs.entries), nestings[1])
 
 
 class _Inputs:
