@@ -13,11 +13,11 @@ from ..facts import Facts
 from ..graph import Application, Entry, Graph, Node
 from .cells import Cell, match_cell
 
-__all__ = ["Run", "Step", "find_runs", "in_order"]
+__all__ = ["CellStep", "Run", "find_runs", "in_order"]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class CellStep:
     """A cell, with which of its layers is on the input and which on the state before."""
 
     cell: Cell
@@ -25,7 +25,7 @@ class Step:
     of_state: Application
 
     @classmethod
-    def all_of(cls, cell: Cell) -> Iterator[Step]:
+    def all_of(cls, cell: Cell) -> Iterator[CellStep]:
         """Yield each way to see a cell: a sum of two layers does not say which is which."""
         return (cls(cell, *layers) for layers in cell.roles())
 
@@ -86,17 +86,17 @@ class Run:
     """
 
     def __init__(self, cell: Cell, known: _Known) -> None:
-        self.steps = [next(Step.all_of(cell))]
+        self.steps = [next(CellStep.all_of(cell))]
         self.bits = known.bits[cell.hidden.node]
         self._known = known
 
     @property
-    def first(self) -> Step:
+    def first(self) -> CellStep:
         """The first step."""
         return self.steps[0]
 
     @property
-    def last(self) -> Step:
+    def last(self) -> CellStep:
         """The last step so far."""
         return self.steps[-1]
 
@@ -118,7 +118,7 @@ class Run:
         # All that uses the memory is its own cell, for the state, and the next one: else its value has to be there.
         if cell.memory_before != last.memory or (last.memory and self._known.uses[last.memory.node] > 2):
             return False
-        for step in Step.all_of(cell):
+        for step in CellStep.all_of(cell):
             if step.of_state.inputs[0] == last.hidden and self._has_weights_of(step):
                 if self._is_needed_by(step):
                     return False
@@ -134,14 +134,14 @@ class Run:
             and devices.get(cell.hidden) == devices.get(first.hidden)
         )  # fmt: skip
 
-    def _has_weights_of(self, step: Step) -> bool:
+    def _has_weights_of(self, step: CellStep) -> bool:
         """Whether the weights are those of `step`, which show which layer of a first cell is which."""
         if len(self.steps) == 1:
-            fitting = [each for each in Step.all_of(self.first.cell) if each.weights == step.weights]
+            fitting = [each for each in CellStep.all_of(self.first.cell) if each.weights == step.weights]
             self.steps = fitting[:1] or self.steps
         return self.first.weights == step.weights
 
-    def _is_needed_by(self, step: Step) -> bool:
+    def _is_needed_by(self, step: CellStep) -> bool:
         """Whether the input of a step is computed from this run; weights are not, as the first step has them."""
         return bool(self._known.reached[step.of_input.inputs[0].node] & self.bits)
 
@@ -163,7 +163,7 @@ def find_runs(graph: Graph, facts: Facts) -> list[Run]:
         Entry, Run
     ] = {}  # by a state; of the cells that start from it the first goes on with the run
     for cell in cells:
-        candidates = (ending.get(step.before[0]) for step in Step.all_of(cell))
+        candidates = (ending.get(step.before[0]) for step in CellStep.all_of(cell))
         run = next((run for run in candidates if run is not None and run.take(cell)), None)
         if run is None:
             run = Run(cell, known)
