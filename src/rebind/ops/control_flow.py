@@ -18,10 +18,10 @@ from ..params import AtLeast, Params
 from ._types import Indices
 from .declaration import operator
 
-__all__ = ["RUNNERS", "Body", "run_cond", "run_foreach", "run_while_loop"]
+__all__ = ["RUNNERS", "BodyFunction", "run_cond", "run_foreach", "run_while_loop"]
 
 #: From inputs to outputs, and the new values of auxiliary states by the index of their input.
-Body: TypeAlias = Callable[..., tuple[Sequence[Tensor], dict[int, Tensor]]]
+BodyFunction: TypeAlias = Callable[..., tuple[Sequence[Tensor], dict[int, Tensor]]]
 Results: TypeAlias = tuple[list[Tensor], dict[int, Tensor]]
 
 
@@ -79,7 +79,7 @@ def _needs_graphs(name: str) -> Exception:
     )
 
 
-def run_foreach(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
+def run_foreach(bodies: Sequence[BodyFunction], inputs: Sequence[Tensor], p: Params) -> Results:
     """Run the body on each slice along axis 0; the states of a step are inputs of the next.
 
     >>> p = Params(in_data_locs=(0,), in_state_locs=(1,), remain_locs=(), num_out_data=1)
@@ -124,7 +124,7 @@ def _slices(tensor: Tensor) -> Sequence[Tensor]:
     return tensor.unbind(0) if tensor.ndim > 1 else tensor.split(1)
 
 
-def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
+def run_while_loop(bodies: Sequence[BodyFunction], inputs: Sequence[Tensor], p: Params) -> Results:
     """Run the second body while the first gives a number other than 0, at most ``max_iterations`` times.
 
     The outputs of all steps are stacked and filled up with zeros to ``max_iterations``.
@@ -169,7 +169,7 @@ def run_while_loop(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) 
     return [*stacked, *last], states
 
 
-def run_cond(bodies: Sequence[Body], inputs: Sequence[Tensor], p: Params) -> Results:
+def run_cond(bodies: Sequence[BodyFunction], inputs: Sequence[Tensor], p: Params) -> Results:
     """Run the second body when the first gives a number other than 0, else the third.
 
     >>> p = Params(cond_input_locs=(0,), then_input_locs=(0,), else_input_locs=(0,))
@@ -191,7 +191,7 @@ def _truth(value: Tensor) -> bool:
     return bool(value)
 
 
-RUNNERS: dict[str, Callable[[Sequence[Body], Sequence[Tensor], Params], Results]] = {
+RUNNERS: dict[str, Callable[[Sequence[BodyFunction], Sequence[Tensor], Params], Results]] = {
     "_foreach": run_foreach,
     "_while_loop": run_while_loop,
     "_cond": run_cond,
