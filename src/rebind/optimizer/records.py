@@ -16,13 +16,13 @@ from .. import lr_scheduler
 from ..errors import FormatError
 from .base import optimizers
 
-__all__ = ["NDARRAY", "SCHEDULERS", "ArrayRecord", "Record", "RecordUnpickler"]
+__all__ = ["NDARRAY", "SCHEDULERS", "PickledArray", "PickledObject", "PlainUnpickler"]
 
 NDARRAY = "mxnet.ndarray.ndarray"
 SCHEDULERS = {name: getattr(lr_scheduler, name) for name in lr_scheduler.__all__}
 
 
-class Record:
+class PickledObject:
     """An object of a file as plain data: the name of its class, and its attributes."""
 
     kind = ""
@@ -38,11 +38,11 @@ class Record:
         self.attributes = attributes
 
 
-def _record(kind: str) -> type[Record]:
-    return type("Record", (Record,), {"kind": kind})
+def _record(kind: str) -> type[PickledObject]:
+    return type("PickledObject", (PickledObject,), {"kind": kind})
 
 
-class ArrayRecord(Record):
+class PickledArray(PickledObject):
     """An array of a file: its content is in the attribute ``handle``."""
 
     kind = "NDArray"
@@ -57,8 +57,8 @@ def _bytearray(content: object = b"", encoding: str = "latin-1") -> bytes:
     raise FormatError(f"optimizer states: an array's content must be bytes; got {type(content).__name__}")
 
 
-def _reconstructor(kind: object, base: object = None, state: object = None) -> Record:
-    if not (isinstance(kind, type) and issubclass(kind, Record)):
+def _reconstructor(kind: object, base: object = None, state: object = None) -> PickledObject:
+    if not (isinstance(kind, type) and issubclass(kind, PickledObject)):
         raise FormatError(f"optimizer states: objects must be optimizers or schedules; got {kind!r}")
     # Of the records only: what a file names is never called.
     return kind()
@@ -93,8 +93,8 @@ def _numpy_number(kind: object = None, content: object = b"") -> float:
 
 
 _ALLOWED: dict[tuple[str, str], Callable[..., object]] = {
-    (NDARRAY, "NDArray"): ArrayRecord,
-    ("mxnet.ndarray", "NDArray"): ArrayRecord,  # before 1.0
+    (NDARRAY, "NDArray"): PickledArray,
+    ("mxnet.ndarray", "NDArray"): PickledArray,  # before 1.0
     **{
         (module, name): value
         for module in ("builtins", "__builtin__")
@@ -117,7 +117,7 @@ _ALLOWED: dict[tuple[str, str], Callable[..., object]] = {
 }
 
 
-class RecordUnpickler(pickle.Unpickler):
+class PlainUnpickler(pickle.Unpickler):
     """Makes plain data of a pickle; a name that is not in the list is an error before anything is called."""
 
     def find_class(self, module: str, name: str) -> Any:

@@ -22,7 +22,7 @@ from ..ndarray.serialization import array_to_bytes
 from . import contrib
 from .arrays import StoredState
 from .base import Optimizer, optimizers
-from .records import NDARRAY, SCHEDULERS, ArrayRecord, Record, RecordUnpickler
+from .records import NDARRAY, SCHEDULERS, PickledArray, PickledObject, PlainUnpickler
 
 __all__ = ["read_states", "write_states"]
 
@@ -129,7 +129,7 @@ def read_states(content: bytes) -> tuple[dict[Hashable, StoredState], Optimizer 
     rebind.errors.FormatError: optimizer states: must be a .states file; got what cannot be read: invalid load key, 'n'.
     """
     try:
-        found = RecordUnpickler(io.BytesIO(content)).load()
+        found = PlainUnpickler(io.BytesIO(content)).load()
     except FormatError:
         raise
     except Exception as error:  # a damaged pickle raises whatever it comes upon
@@ -164,7 +164,7 @@ def _state_from(value: object, index: object) -> StoredState:
         if isinstance(member, (tuple, list)) and depth < 4:
             return type(member)(convert(each, depth + 1) for each in member)
         arrays += 1  # a small file could name one tuple very often
-        if isinstance(member, ArrayRecord) and arrays <= _MOST_ARRAYS:
+        if isinstance(member, PickledArray) and arrays <= _MOST_ARRAYS:
             return _array_from(member.attributes.get("handle"), index)
         if isinstance(member, (bool, int, float)):
             return member
@@ -189,13 +189,13 @@ def _array_from(handle: object, index: object) -> NDArray | None:
 
 
 def _optimizer_from(record: object) -> Optimizer:
-    if not isinstance(record, Record) or record.kind not in optimizers:
+    if not isinstance(record, PickledObject) or record.kind not in optimizers:
         raise FormatError(
             f"optimizer states: the second member must be an optimizer; got {type(record).__name__}"
         )
     attributes = dict(record.attributes)
     kind = optimizers[record.kind]
-    if isinstance(attributes.get("lr_scheduler"), Record):
+    if isinstance(attributes.get("lr_scheduler"), PickledObject):
         attributes["lr_scheduler"] = _schedule_from(attributes["lr_scheduler"])
     attributes.pop("allow_np_array", None)
     seen: dict[int, object] = {}
@@ -211,7 +211,7 @@ def _optimizer_from(record: object) -> Optimizer:
     return optimizer
 
 
-def _schedule_from(record: Record) -> lr_scheduler.LRScheduler:
+def _schedule_from(record: PickledObject) -> lr_scheduler.LRScheduler:
     if record.kind not in SCHEDULERS:
         raise FormatError(f"optimizer states: no learning-rate schedule {record.kind!r}")
     kind = SCHEDULERS[record.kind]
@@ -233,7 +233,7 @@ def _plain(value: object, who: str, seen: dict[int, object], depth: int = 0) -> 
     if id(value) in seen:
         return seen[id(value)]
     found: object
-    if isinstance(value, ArrayRecord):
+    if isinstance(value, PickledArray):
         found = _array_from(value.attributes.get("handle"), who)
     elif depth < _DEEPEST and isinstance(value, dict):
         found = {_checked_index(key): _plain(each, who, seen, depth + 1) for key, each in value.items()}
