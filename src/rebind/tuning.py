@@ -130,7 +130,7 @@ class Tuning:
     #: pinned memory stays with the process.
     pinned_copy_bytes: int = 1 << 28
 
-    # Key-value stores. The first four must be the same in all workers.
+    # Key-value stores. The first five must be the same in all workers.
 
     #: A bucket of gradients is full with so many bytes. Sending begins with the first that is full, while backward
     #: computes the rest (docs/distributed.md). An array of so many bytes is alone in one, and is sent from where it is.
@@ -138,6 +138,10 @@ class Tuning:
     #: Keys of fewer elements are not divided among servers: a message for each part would cost more than the work that
     #: it shares. ``MXNET_KVSTORE_BIGARRAY_BOUND`` goes first.
     divided_key_elements: int = 4096
+    #: By backend how sums and rows travel: by messages in stages, or by its own reduce-scatter and all-gather.
+    #: Gloo's reduce-scatter is an all-reduce inside: it sends twice the bytes, and takes 1 to 2.5 times the processor's
+    #: time (docs/scaling.md). NCCL's follow the links within and between machines.
+    exchange_forms: tuple[tuple[str, str], ...] = (("gloo", "staged"), ("nccl", "collective"))
     #: Up to so many workers each sends its share to every other one. More are a mesh of lines of so many, as far as
     #: their number has such factors: of 8 on one machine each sends 4 messages in place of 7, and 64 KB take 0.78 ms of
     #: the processor's time in place of 1.40, 1 MB 1.36 in place of 1.60 (docs/scaling.md).
@@ -196,7 +200,7 @@ def current() -> Tuning:
 
 
 @contextmanager
-def changed(**values: float) -> Iterator[None]:
+def changed(**values: object) -> Iterator[None]:
     """Use other numbers within a ``with`` block, in all threads: for tests and measurements.
 
     >>> with changed(explicit_result_bytes=0):

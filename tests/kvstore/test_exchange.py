@@ -17,6 +17,7 @@ import pytest
 import torch
 from tests.distributed.workers import run_job
 from tests.kvstore.test_dist_states import assert_close, continue_from, save_after_two_steps
+from tests.kvstore.test_dist_sync import fit_or_step
 from tests.kvstore.wire_bytes import PUSHES, SIZE, push
 from torch import Tensor
 
@@ -205,9 +206,14 @@ def test_machines_exchange_what_is_left_of_the_sums_within_them(count):
 SHAPES = {"one": (300, 70), "two": (11,), "three": (64, 129), "four": (3,)}
 
 
-def push_and_pull(longest: int, optimizer: str, compression: str) -> list[np.ndarray]:
+#: For a store in which a line has two workers at most, and for one of Gloo's collectives.
+STAGED = {"line_workers": 2}
+COLLECTIVE = {"exchange_forms": (("gloo", "collective"),)}
+
+
+def push_and_pull(tuned: dict[str, object], optimizer: str, compression: str) -> list[np.ndarray]:
     """Push random gradients three times; return the weights."""
-    with changed(line_workers=longest, bucket_bytes=4 * 10_000):
+    with changed(**tuned, bucket_bytes=4 * 10_000):
         store = mx.kv.create("dist_sync")
         store.set_gradient_compression({"type": compression, "threshold": 0.5})
         store.init(list(SHAPES), [mx.nd.ones(shape) for shape in SHAPES.values()])
@@ -225,27 +231,54 @@ def gradients(rank: int, step: int) -> list[np.ndarray]:
     return [random.randint(-9, 9, shape).astype("float32") / 8 for shape in SHAPES.values()]
 
 
-@pytest.mark.parametrize(("count", "longest"), [(2, 4), (4, 2), (6, 4)])
-def test_workers_get_the_weights_of_the_formula_bit_by_bit(count, longest):
+@pytest.mark.parametrize(
+    ("count", "tuned"), [(2, {}), (4, STAGED), (6, {}), (2, COLLECTIVE), (4, COLLECTIVE)]
+)
+def test_workers_get_the_weights_of_the_formula_bit_by_bit(count, tuned):
     expected = [np.ones(shape, "float32") for shape in SHAPES.values()]
     for step in range(3):
         for rank in range(count):
             for weight, each in zip(expected, gradients(rank, step), strict=True):
                 weight -= 0.5 * each
-    for found in run_job(push_and_pull, count, longest, "sgd", "none"):
+    for found in run_job(push_and_pull, count, tuned, "sgd", "none"):
         for weight, wanted in zip(found, expected, strict=True):
             np.testing.assert_array_equal(weight, wanted)
 
 
-@pytest.mark.parametrize(("optimizer", "compression"), [("lars", "none"), ("sgd", "2bit"), ("adam", "1bit")])
-def test_stages_give_all_workers_what_direct_messages_give(optimizer, compression):
-    direct, staged = (run_job(push_and_pull, 4, longest, optimizer, compression) for longest in (4, 2))
-    for found in (*direct, *staged):
+@pytest.mark.parametrize(
+    ("optimizer", "compression", "tuned"),
+    [
+        ("lars", "none", STAGED),
+        ("sgd", "2bit", STAGED),
+        ("adam", "1bit", STAGED),
+        ("lars", "none", COLLECTIVE),  # it needs whole keys, so that messages carry them
+        ("adam", "2bit", COLLECTIVE),
+    ],
+)
+def test_each_form_gives_all_workers_what_direct_messages_give(optimizer, compression, tuned):
+    direct, other = (run_job(push_and_pull, 4, each, optimizer, compression) for each in ({}, tuned))
+    for found in (*direct, *other):
         for weight, wanted in zip(found, direct[0], strict=True):
             np.testing.assert_allclose(weight, wanted, rtol=1e-5, atol=1e-6)
-    for found in staged:
-        for weight, wanted in zip(found, staged[0], strict=True):
+    for found in other:
+        for weight, wanted in zip(found, other[0], strict=True):
             assert weight.tobytes() == wanted.tobytes()
+
+
+def fit_with(tuned: dict[str, object], by_hand: bool) -> tuple[dict[str, bytes], set[str]]:
+    """Train; return the weights, and the threads that updated."""
+    with changed(**tuned):
+        weights, _, threads = fit_or_step(by_hand, "sgd")
+        return weights, threads
+
+
+@pytest.mark.parametrize(("count", "tuned"), [(4, STAGED), (2, COLLECTIVE)])
+def test_fit_gives_the_bits_of_steps_by_hand(count, tuned):
+    by_hand, fitted = (run_job(fit_with, count, tuned, each) for each in (True, False))
+    for (weights, _), (found, threads) in zip(by_hand, fitted, strict=True):
+        assert found == weights == by_hand[0][0]
+        if tuned == COLLECTIVE:  # what begins in one order is begun by one thread
+            assert threads == {"MainThread"}
 
 
 def with_lines_of(longest: int, function: Callable[..., T], *args: object) -> T:

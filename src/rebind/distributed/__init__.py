@@ -1,5 +1,6 @@
 """The processes that train together: `current_job` is what this process takes part in."""
 
+from .collective import CollectiveExchange, Exchanges
 from .current import current_job, started_job
 from .environment import JobEnvironment, Role
 from .exchange import Exchange, StagedExchange, add_in_order, join_in_order
@@ -15,7 +16,9 @@ from .tags import Tag
 __all__ = [
     "FINISHED",
     "JSON",
+    "CollectiveExchange",
     "Exchange",
+    "Exchanges",
     "Job",
     "JobEnvironment",
     "Mesh",

@@ -40,6 +40,10 @@ _STAY = 5.0
 #: What a process says of itself when it has done all it was to do.
 FINISHED = "it has finished"
 
+# PyTorch 2.13 has new names for these, and warns of the old ones.
+_reduce_scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+_all_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
 
@@ -151,8 +155,7 @@ class Job:
     def _connect_group(self, store: dist.Store) -> dist.ProcessGroup:
         """Return the process group, PyTorch's default one unless the program has made that itself."""
         timeout = timedelta(seconds=self._timeout)
-        gpu = torch.cuda.is_available() and dist.is_nccl_available()
-        backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
+        backend = "cpu:gloo,cuda:nccl" if _has_nccl() else "gloo"
         store_at = self.environment.address_of_store
         interface = loopback() if self.is_on_one_machine else interface_to(store_at)
         with self.guard("joining"), listening_on(interface):
@@ -354,6 +357,39 @@ class Job:
             self.bytes_sent += sent
         return Transfer(self, works, list(dict.fromkeys(each.group_peer for each in operations)))
 
+    def reduce_scatter(self, target: Tensor, source: Tensor) -> Transfer:
+        """Begin to sum arrays over the workers by the backend's collective; each gets a row of the sum as `target`.
+
+        All workers must begin their collectives in the same order.
+        """
+        increment_version(target)  # torch.distributed writes without a trace
+        return self._collective(_reduce_scatter, target, source, source.nbytes)
+
+    def all_gather(self, target: Tensor, row: Tensor) -> Transfer:
+        """Begin to give all workers a row of each by the backend's collective; `row` may be that of `target`.
+
+        All workers must begin their collectives in the same order.
+        """
+        increment_version(target)
+        return self._collective(_all_gather, target, row, target.nbytes)
+
+    def _collective(
+        self, begin: Callable[..., dist.Work], target: Tensor, source: Tensor, of_all: int
+    ) -> Transfer:
+        with self.guard("transfer", notes=False), torch.cuda.device_of(target):
+            work = begin(target, source, group=self._group, async_op=True)
+        with self._counting:
+            self.bytes_sent += of_all * (self.size - 1) // self.size
+        return Transfer(self, [work], self._others)
+
+    def backend_for(self, device: str) -> str:
+        """Return the name of the backend that carries arrays of a kind of device.
+
+        >>> Job(JobEnvironment()).backend_for("cpu")
+        'gloo'
+        """
+        return "nccl" if device == "cuda" and _has_nccl() else "gloo"
+
     @property
     def _others(self) -> list[int]:
         return [rank for rank in range(self.size) if rank != self.rank]
@@ -510,6 +546,10 @@ def _begin(operations: list[dist.P2POp]) -> list[dist.Work]:
     # NCCL must be given what goes both ways at once, or each side may wait for the other to receive.
     with torch.cuda.device_of(operations[0].tensor):
         return dist.batch_isend_irecv(operations)
+
+
+def _has_nccl() -> bool:
+    return torch.cuda.is_available() and dist.is_nccl_available()
 
 
 def _workers(ranks: Sequence[int] | dict[int, str]) -> str:

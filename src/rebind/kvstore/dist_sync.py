@@ -11,19 +11,7 @@ import torch
 from torch import Tensor
 
 from .. import config
-from ..distributed import (
-    FINISHED,
-    JSON,
-    Exchange,
-    Mesh,
-    StagedExchange,
-    Tag,
-    add_in_order,
-    current_job,
-    first_does,
-    from_first,
-    join_in_order,
-)
+from ..distributed import FINISHED, JSON, Exchanges, Tag, current_job, first_does, from_first
 from ..errors import ArgumentError, StateError
 from ..ndarray import NDArray
 from ..optimizer import Updater
@@ -84,14 +72,14 @@ class DistSyncStore(KVStore):
         super().__init__(kind)
         self._job = current_job()
         self._sums_on_device = _ON_DEVICE.get(self.type, False)
-        self._mesh = Mesh.over(self._job.machines)
         self._numbers: dict[Key, int] = {}  # of the keys, in the order of `init`; the same on all workers
         self._sharding: Sharding[Key] | None = None  # made at the first push
         self._placed: Sharding[Key] | None = None  # by which the optimizer's states are divided
         self._unplaced: dict[Hashable, StoredState] = {}  # whole states to divide, on worker 0
         # For each combination of keys that was pushed.
         self._buckets: dict[tuple[Key, ...], list[Bucket[Key]]] = {}
-        self._next_tag = 0
+        devices = ["cpu", "cuda"] if self._sums_on_device else ["cpu"]
+        self._exchanges = Exchanges(self._job, devices, Tag.BUCKETS)
         self._open: dict[Key, Bucket[Key]] = {}  # of the push that has begun, by its keys
         self._unsent: deque[Bucket[Key]] = deque()  # those of them whose gradients are not on their way
         self._stored_keys: dict[Key, NDArray | None] = {}  # its other keys, whose values are not dense
@@ -400,7 +388,7 @@ class DistSyncStore(KVStore):
             smallest = config.get("MXNET_KVSTORE_BIGARRAY_BOUND") or 1
             self._job.agree("KVStore.push", "MXNET_KVSTORE_BIGARRAY_BOUND", smallest)
             sizes = {key: self._values[key].size for key in self._numbers if self._is_cut(key)}
-            scope, ranks = scope_of(self._updater), self._mesh.ranks
+            scope, ranks = scope_of(self._updater), self._exchanges.mesh.ranks
             self._sharding = Sharding.of(sizes, self.num_workers, scope, smallest, ranks)
             for group in self._groups():
                 self._sharding.join(group)
@@ -490,16 +478,12 @@ class DistSyncStore(KVStore):
         return gather_states(self._job, who, sharding, shapes, updater.states)
 
     def _make_bucket(self, sharding: Sharding[Key], values: Mapping[Key, Tensor]) -> Bucket[Key]:
-        def staged(edges: Sequence[int], combine: Callable[..., Tensor]) -> Exchange:
-            tag = Tag.BUCKETS + 2 * self._next_tag
-            self._next_tag += 1
-            return StagedExchange(self._job, self._mesh, edges, tag, combine)
-
-        exchange = staged(sharding.row_edges(values), add_in_order)
+        device = next(iter(values.values())).device.type
+        exchange = self._exchanges.of_sums(sharding.row_edges(values), device)
         if self._residuals is None:
             return Bucket(self.rank, sharding, values, exchange)
         return CompressedBucket(
-            self.rank, sharding, values, exchange, self._residuals, lambda edges: staged(edges, join_in_order)
+            self.rank, sharding, values, exchange, self._residuals, self._exchanges.of_bytes
         )
 
     def _tag_of_key(self, key: Key) -> int:
