@@ -163,7 +163,9 @@ def test_the_files_for_kubernetes(name: str) -> None:
 
 def test_the_file_for_kubeflow_trainer_is_of_its_schema() -> None:
     yaml = pytest.importorskip("yaml")
-    models = pytest.importorskip("kubeflow_trainer_api.models", reason="needs kubeflow-trainer-api 2.2 or newer")
+    models = pytest.importorskip(
+        "kubeflow_trainer_api.models", reason="needs kubeflow-trainer-api 2.2 or newer"
+    )
     job = yaml.safe_load((FOLDER / "train_digits-trainjob.yaml").read_text(encoding="utf-8"))
     # The models check types, and leave out what the schema does not have.
     assert models.TrainerV1alpha1TrainJob.from_dict(job).to_dict() == job
