@@ -42,7 +42,6 @@ def train_as_worker(config: dict[str, Any]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--gpu", action="store_true", help="one GPU for each worker")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--lr", type=float, default=0.02)
     parser.add_argument(
@@ -63,8 +62,8 @@ if __name__ == "__main__":
             "lose_worker": options.lose_worker,
             "checkpoint": str(folder / "run"),  # from which workers that are started again resume
         },
-        torch_config=TorchConfig(backend="nccl" if options.gpu else "gloo"),
-        scaling_config=ray.train.ScalingConfig(num_workers=options.workers, use_gpu=options.gpu),
+        torch_config=TorchConfig(backend="gloo"),
+        scaling_config=ray.train.ScalingConfig(num_workers=options.workers),
         run_config=ray.train.RunConfig(
             storage_path=str(folder), failure_config=ray.train.FailureConfig(max_failures=3)
         ),
