@@ -11,8 +11,8 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor, fx
@@ -89,22 +89,8 @@ class ExplicitCode:
     ((tensor([[6.]]),), (tensor([[3.]]),))
     """
 
-    def __init__(self, joint: _Joint, draws: bool) -> None:
-        first, second = fx.Graph(), fx.Graph()
-        copies: dict[fx.Node, fx.Node] = {}
-        steps = list(joint.code.nodes)
-        for step in steps[: joint.forward]:
-            copies[step] = first.node_copy(step, copies.__getitem__)
-        behind = steps[joint.forward :]
-        saved = dict.fromkeys(
-            source for step in behind for source in step.all_input_nodes if source in copies
-        )
-        first.output((_replaced(joint.results, copies), tuple(copies[node] for node in saved)))
-        inputs = {node: second.placeholder(node.name) for node in saved}
-        for step in behind:
-            inputs[step] = second.node_copy(step, inputs.__getitem__)
-        second.output(_replaced(joint.gradients, inputs))
-        self._forward, self._backward = fx.GraphModule({}, first), fx.GraphModule({}, second)
+    def __init__(self, forward: fx.Graph, backward: fx.Graph, draws: bool) -> None:
+        self._forward, self._backward = fx.GraphModule({}, forward), fx.GraphModule({}, backward)
         self._run_forward, self._run_backward = self._forward.forward, self._backward.forward
         self._draws = draws
 
@@ -125,7 +111,13 @@ class ExplicitCode:
             raise NoDerivativeError("not all arrays are dense")
         if not plan.target.training:
             raise NoDerivativeError("it runs in inference mode")
-        return cls(_JointWriter(plan, wanted).write(), plan.draws)
+        writer = _BackwardWriter(plan, wanted)
+        backward = writer.write()
+        forward = fx.Graph()
+        copies: dict[fx.Node, fx.Node] = {}
+        results = forward.graph_copy(plan.code.graph, copies)
+        forward.output((results, tuple([copies[step] for step in writer.read])))
+        return cls(forward, backward, plan.draws)
 
     def forward(
         self, source: Source | None, tensors: Sequence[Tensor], observer: Observer | None = None
@@ -152,37 +144,29 @@ class ExplicitCode:
         return dealiased([g if g is None or g.is_contiguous() else g.contiguous() for g in gradients])
 
 
-def _replaced(tree: Any, nodes: Mapping[fx.Node, fx.Node]) -> Any:
-    """Return results with their nodes replaced by others."""
-    return fx.node.map_arg(tree, nodes.__getitem__)
-
-
-class _Joint(NamedTuple):
-    """The code of forward and backward without its output."""
-
-    code: fx.Graph
-    forward: int  # how many of its nodes are forward's
-    results: tuple[Any, ...]  # of forward: what a plan returns
-    gradients: tuple[fx.Node | None, ...]
-
-
-class _JointWriter:
-    """Writes a plan's code with backward behind it."""
+class _BackwardWriter:
+    """Writes backward of a plan's code, whose inputs are the results of forward that it reads."""
 
     def __init__(self, plan: Plan, wanted: tuple[int, ...]) -> None:
         self._plan, self._code = plan, fx.Graph()
-        self._results: Any = self._code.graph_copy(plan.code.graph, {})
-        self._forward = list(self._code.nodes)
-        inputs = [step for step in self._forward if step.op == "placeholder"]
+        self._steps = [step for step in plan.code.graph.nodes if step.op != "output"]
+        inputs = plan.code.graph.find_nodes(op="placeholder")
         self._leaves = [
             inputs[i + plan.draws] for i in wanted
         ]  # what numbers are drawn from is the first input
-        self._depending = _depending(self._forward, self._leaves)
+        self._depending = _depending(self._steps, self._leaves)
         self._gradients: dict[fx.Node, fx.Node] = {}
+        self._inputs: dict[fx.Node, fx.Node] = {}
 
-    def write(self) -> _Joint:
+    @property
+    def read(self) -> list[fx.Node]:
+        """The steps of forward whose results are read, in the order of the inputs."""
+        return [*reversed(self._inputs)]
+
+    def write(self) -> fx.Graph:
+        """Write it."""
         labels = self._start_from_losses()
-        for step in reversed(self._forward):
+        for step in reversed(self._steps):
             if step in self._gradients and step.op != "placeholder":
                 self._go_back(step, self._gradients[step])
         for label, gradient in labels:
@@ -190,8 +174,18 @@ class _JointWriter:
             if label not in self._leaves or label in self._gradients:
                 raise NoDerivativeError("a loss has a label that is computed")
             self._gradients[label] = gradient
-        gradients = tuple(map(self._gradients.get, self._leaves))
-        return _Joint(self._code, len(self._forward), self._results, gradients)
+        self._code.output(tuple(map(self._gradients.get, self._leaves)))
+        return self._code
+
+    def _read(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return inputs in the place of results of forward."""
+        return cast("tuple[Any, ...]", fx.node.map_arg(results, self._input))
+
+    def _input(self, step: fx.Node) -> fx.Node:
+        if step not in self._inputs:
+            with self._code.inserting_before():  # all that is there
+                self._inputs[step] = self._code.placeholder(step.name)
+        return self._inputs[step]
 
     def _add(self, step: fx.Node, gradient: fx.Node) -> None:
         before = self._gradients.get(step)
@@ -201,7 +195,7 @@ class _JointWriter:
 
     def _start_from_losses(self) -> list[tuple[fx.Node, fx.Node]]:
         """Write the gradients of the losses' inputs; return those of labels, which may be None."""
-        outputs, _, loss_inputs = self._results
+        outputs, _, loss_inputs = self._plan.code.graph.output_node().args[0]  # type: ignore[misc]  # as `Values`
         labels: list[tuple[fx.Node, fx.Node]] = []
         for output, loss, sources in zip(outputs, self._plan.losses, loss_inputs, strict=True):
             if loss is None:
@@ -209,7 +203,7 @@ class _JointWriter:
                     raise NoDerivativeError("an output behind a loss is no loss")
             elif not self._depending.isdisjoint(sources):
                 rule = types.MethodType(loss_gradients, loss)
-                gradients = self._code.call_function(rule, (output, *sources))
+                gradients = self._code.call_function(rule, self._read((output, *sources)))
                 gradients.meta["gradient_of"] = loss.node
                 for i, source in enumerate(sources):
                     if source in self._depending:
@@ -237,7 +231,7 @@ class _JointWriter:
                 if rule is None:
                     raise NoDerivativeError(f"the operator {node.operator.name} declares no derivative")
                 bound = types.MethodType(rule, node.params)
-                derivative = self._code.call_function(bound, (gradient, step, *step.args))
+                derivative = self._code.call_function(bound, (gradient, *self._read((step, *step.args))))
                 derivative.meta["gradient_of"] = node
                 self._add(source, derivative)  # type: ignore[arg-type]  # it is in `_depending`, a set of nodes
 
