@@ -29,7 +29,7 @@ from .descs import Shapes
 from .jobs import job_of
 from .loss_scaling import LossScaling
 from .module import Module
-from .old_names import MODULE_NAMES, with_old_names
+from .old_names import BUCKETING_NAMES, MODULE_NAMES, with_old_names
 from .parameters import Parameters
 from .settings import Binding, InitialValues, OptimizerSettings, RowIds
 from .steps import need_steps
@@ -39,7 +39,7 @@ __all__ = ["BucketingModule"]
 
 
 @declares_steps()
-@with_old_names(MODULE_NAMES)
+@with_old_names(MODULE_NAMES | BUCKETING_NAMES)
 @delegates("buckets.current", "executors symbol data_names label_names output_names output_descs output_axes")
 @delegates("buckets.current", "data_shapes label_shapes output_shapes", after=("bind",))
 @delegates(
@@ -75,25 +75,10 @@ class BucketingModule(BaseModule):
         start over in each call, so that they are the same in all buckets.
     default_bucket_key
         The key of the bucket that `bind` binds; usually the largest.
-    logger
-        Where messages go.
-    context
-        A device or a list of devices; each then computes its slice of a batch.
-    work_load_list
-        The share of each device.
-    fixed_param_names
-        Parameters that are not trained.
-    state_names
-        Inputs whose values carry over from batch to batch.
-    group2ctxs
-        The device of each ``ctx_group``: a dict, or a list with a dict for each of `context`.
-    compression_params
-        How gradients are compressed between devices or workers: `KVStore.set_gradient_compression`.
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params, recompute
+        As for `Module`.
     backend
-        How the networks are run: ``'inductor'`` compiles each when its bucket comes first, ``'openvino'`` for
-        inference; see `Symbol.bind`.
-    recompute
-        Whether training takes less memory, and more time; see `Symbol.bind`.
+        As for `Module`; ``'inductor'`` compiles each network when its bucket comes first.
 
     Examples
     --------
@@ -108,7 +93,7 @@ class BucketingModule(BaseModule):
     >>> for length in 5, 12, 5:
     ...     batch = mx.io.DataBatch([mx.nd.ones((4, length))], [mx.nd.zeros((4,))], bucket_key=length)
     ...     module.forward(batch, is_train=False)
-    >>> sorted(module._buckets), module.get_outputs()[0].shape
+    >>> sorted(module.buckets.modules), module.get_outputs()[0].shape
     ([5, 12, 20], (4, 2))
     """
 
@@ -160,24 +145,6 @@ class BucketingModule(BaseModule):
                 "compression_params": compression_params, "backend": backend, "recompute": recompute,
             },
         )  # fmt: skip
-
-    # Names that MXNet's programs reach for, beside those of `Module`.
-
-    @property
-    def _state_names(self) -> list[str]:
-        return list(self.buckets.settings["state_names"] or ())
-
-    @property
-    def _buckets(self) -> dict[Hashable, Module]:
-        return self.buckets.modules
-
-    @property
-    def _curr_module(self) -> Module:
-        return self.buckets.current
-
-    @property
-    def _curr_bucket_key(self) -> Hashable:
-        return self.buckets.current_key
 
     @property
     def binded(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from .update import LocalUpdate
 
-__all__ = ["MODULE_NAMES", "NETWORK_NAMES", "with_old_names"]
+__all__ = ["BUCKETING_NAMES", "MODULE_NAMES", "NETWORK_NAMES", "with_old_names"]
 
 T = TypeVar("T")
 
@@ -94,4 +94,11 @@ NETWORK_NAMES = {
     "_symbol": _of_network("symbol", lambda symbol: symbol),
     "_work_load_list": _of_network("work_load_list"),
     "_group2ctxs": _of_network("group2ctxs", lambda groups: groups),
+}
+#: Of a module of several networks.
+BUCKETING_NAMES = {
+    "_buckets": _view("buckets.modules"),
+    "_curr_module": _view("buckets.current"),
+    "_curr_bucket_key": _view("buckets.current_key"),
+    "_state_names": property(lambda module: list(module.buckets.settings["state_names"] or ())),
 }
