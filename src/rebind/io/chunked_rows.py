@@ -166,13 +166,10 @@ class FilesInStep:
     def arrays(self, rows: Sequence[Rows]) -> tuple[NDArray, NDArray]:
         """Return the arrays of a batch, which may be written into: here alone their storage is decided."""
         data, label = (
-            wrap_tensor(
-                torch.from_numpy(_writable(part)).to(dtype=self.dtype).reshape(len(part), *shape),
-                self._device,
-            )
+            torch.from_numpy(_writable(part)).to(dtype=self.dtype).reshape(len(part), *shape)
             for part, shape in zip(rows, self.shapes)
         )
-        return data, label
+        return wrap_tensor(data, self._device), wrap_tensor(label, self._device)
 
     def rewind(self) -> None:
         """Go back to the first row."""
