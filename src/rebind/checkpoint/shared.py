@@ -135,11 +135,11 @@ class SharedCheckpoint:
 
 def _handed_out(job: Job, what: str, found: SavedRun | None) -> SavedRun | None:
     """Return what worker 0 has found, with this worker's state; all must call it."""
-    place: JSON = None if found is None else [*found.position, found.workers]
-    said = job.exchange(what, place)[0]
-    if said is None:
+    position: JSON = None if found is None else [*found.position, found.workers]
+    answer = job.exchange(what, position)[0]
+    if answer is None:
         return None
-    epoch, batch, workers = cast(list[int], said)
+    epoch, batch, workers = cast(list[int], answer)
     common: bytes | None = None
     changes: list[bytes] | None = None
     state: object = None

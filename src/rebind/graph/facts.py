@@ -83,8 +83,7 @@ class Target:
         """
         # Sorted: targets are keys, and equal dicts must make equal ones.
         devices = tuple(sorted((name, each.torch) for name, each in (groups or {}).items()))
-        place = device.torch, devices
-        return cls(bool(training), *place, backend, traced, recorded, recompute, only_infers)
+        return cls(bool(training), device.torch, devices, backend, traced, recorded, recompute, only_infers)
 
     def device_of(self, node: Node) -> torch.device:
         """Return the device that a node runs on: that of its context group, if it has one.

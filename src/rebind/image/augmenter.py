@@ -86,8 +86,8 @@ class Places:
                 f"load_state_dict: there must be as many augmenters as in the saved state, {len(first)}; "
                 f"got {len(items)}"
             )
-        now = {place: i for i, place in enumerate(self.first)}
-        items[:] = [items[now[place]] for place in first]
+        now = {number: i for i, number in enumerate(self.first)}
+        items[:] = [items[now[number]] for number in first]
         self.first = list(first)
 
 

@@ -82,7 +82,7 @@ def centred_box(picture: Tensor, size: Size) -> Box:
 
 
 def random_box(picture: Tensor, size: Size) -> Box:
-    """Return a part of the size at a place that ``random`` draws: first its left, then its upper edge."""
+    """Return a part of the size at a position that ``random`` draws: first its left, then its upper edge."""
     height, width = picture.shape[:2]
     new_width, new_height = _box_size(picture, size)
     x = random.randint(0, width - new_width)
@@ -200,7 +200,7 @@ def center_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Box
 
 
 def random_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Box]:
-    """Return a part of a picture at a place that ``random`` draws, and where it is.
+    """Return a part of a picture at a position that ``random`` draws, and where it is.
 
     From a picture that is smaller, a part of the same ratio is enlarged.
 
@@ -239,7 +239,7 @@ def random_size_crop(
     interp: int = 2,
     **kwargs: float,
 ) -> tuple[NDArray, Box]:
-    """Return a part of a picture whose place, area and ratio ``random`` draws, and where it is.
+    """Return a part of a picture whose position, area and ratio ``random`` draws, and where it is.
 
     When ten draws do not fit into the picture it is the middle, as of `center_crop`.
 

@@ -1,4 +1,4 @@
-"""Augmenters of size, place and orientation."""
+"""Augmenters of size, position and orientation."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ForceResizeAug(SizedAugmenter):
 
 
 class RandomCropAug(SizedAugmenter):
-    """Cuts out a part at a place that ``random`` draws; see `random_crop`.
+    """Cuts out a part at a position that ``random`` draws; see `random_crop`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class RandomCropAug(SizedAugmenter):
 
 
 class RandomSizedCropAug(PictureAugmenter):
-    """Cuts out a part whose place, area and ratio ``random`` draws; see `random_size_crop`.
+    """Cuts out a part whose position, area and ratio ``random`` draws; see `random_size_crop`.
 
     Parameters
     ----------

@@ -285,8 +285,8 @@ class ImageIter(SampleIter):
     def _new_labels(self) -> np.ndarray:
         return np.zeros(self.provide_label[0].shape, dtype=self._label_dtype)
 
-    def _put_label(self, labels: np.ndarray, place: int, numbers: np.ndarray) -> None:
-        labels[place] = numbers if self.label_width > 1 else numbers[0]
+    def _put_label(self, labels: np.ndarray, row: int, numbers: np.ndarray) -> None:
+        labels[row] = numbers if self.label_width > 1 else numbers[0]
 
     def _take_carried(self, data: Tensor, labels: np.ndarray) -> int:
         """Begin a batch with what the last epoch left over; return how many pictures that are."""

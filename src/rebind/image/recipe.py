@@ -54,7 +54,7 @@ def CreateAugmenter(
     resize
         New length of the shorter side, before cropping; 0 for none.
     rand_crop
-        Whether to crop at a random place; otherwise in the middle.
+        Whether to crop at a random position; otherwise in the middle.
     rand_resize
         Whether to crop a random area, 8% at least, with a ratio of 3/4 to 4/3; needs `rand_crop`.
     rand_mirror

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ..checks import FLAG, LIST, PATH, check_kind, or_none, warn_user
 from ..errors import ArgumentError, FormatError, MissingFileError, ParameterError
 from ..io import DataIter
-from ..io.partition import chosen_part, place_in_job, sample_bounds
+from ..io.partition import chosen_part, rank_and_size, sample_bounds
 from ..logs import log
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
@@ -160,12 +160,12 @@ class SampleIter(DataIter):
                         f"{self._who}: {name} needs the index of the record file. Give path_imgidx; "
                         "'rebind im2rec' writes it."
                     )
-            if (place := place_in_job()) is not None and num_parts is None:
+            if (worker := rank_and_size()) is not None and num_parts is None:
                 log().warning(
                     "%s: reads all of the file, as each of the %d workers does: parts of it need path_imgidx. "
                     "'rebind im2rec' writes it.",
                     self._who,
-                    place[1],
+                    worker[1],
                 )
             return
         by_rank = num_parts is None and part_index is None

@@ -6,7 +6,7 @@ from ..distributed import JobEnvironment, current_job
 from ..errors import ParameterError
 from ..logs import log
 
-__all__ = ["byte_bounds", "check_part", "chosen_part", "part_of", "place_in_job", "sample_bounds"]
+__all__ = ["byte_bounds", "check_part", "chosen_part", "part_of", "rank_and_size", "sample_bounds"]
 
 
 def chosen_part(who: str, num_parts: int | None, part_index: int | None) -> tuple[int, int]:
@@ -17,10 +17,10 @@ def chosen_part(who: str, num_parts: int | None, part_index: int | None) -> tupl
     """
     if num_parts is not None or part_index is not None:
         return 1 if num_parts is None else num_parts, part_index or 0
-    place = place_in_job()
-    if place is None:
+    worker = rank_and_size()
+    if worker is None:
         return 1, 0
-    rank, size = place
+    rank, size = worker
     log().info(
         "%s: reads part %d of %d, as this is worker %d of %d. To read all: num_parts=1.",
         who,
@@ -32,10 +32,10 @@ def chosen_part(who: str, num_parts: int | None, part_index: int | None) -> tupl
     return size, rank
 
 
-def place_in_job() -> tuple[int, int] | None:
+def rank_and_size() -> tuple[int, int] | None:
     """Return this worker's number, and how many there are; None for a program that is no worker among several.
 
-    >>> place_in_job() is None
+    >>> rank_and_size() is None
     True
     """
     try:

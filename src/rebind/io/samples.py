@@ -68,8 +68,8 @@ def rows_at(samples: Samples, indices: torch.Tensor) -> NDArray:
             indices = sent(indices, tensor.device)
         return NDArray(tensor.index_select(0, indices), samples.context)
     # Files are read forward, each row once.
-    rows, places = np.unique(indices.numpy(), return_inverse=True)
-    return rows_at(_as_float32(samples[rows]), torch.from_numpy(places.reshape(-1)))
+    rows, positions = np.unique(indices.numpy(), return_inverse=True)
+    return rows_at(_as_float32(samples[rows]), torch.from_numpy(positions.reshape(-1)))
 
 
 def _as_float32(rows: object) -> NDArray:

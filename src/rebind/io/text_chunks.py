@@ -36,7 +36,7 @@ class TextChunk:
         Traceback (most recent call last):
         rebind.errors.FormatError: no-such-file, line 1, column 3: must be a number
         """
-        line, column = self._place(position)
+        line, column = self._line_and_column(position)
         raise FormatError(f"{self.path}, line {line}, column {column}: {says}")
 
     def fail_line(self, position: int, says: str) -> NoReturn:
@@ -46,9 +46,9 @@ class TextChunk:
         Traceback (most recent call last):
         rebind.errors.FormatError: no-such-file, line 1: must have 3 numbers; got 2
         """
-        raise FormatError(f"{self.path}, line {self._place(position)[0]}: {says}")
+        raise FormatError(f"{self.path}, line {self._line_and_column(position)[0]}: {says}")
 
-    def _place(self, position: int) -> tuple[int, int]:
+    def _line_and_column(self, position: int) -> tuple[int, int]:
         before = _newlines(self.path, self.offset)  # counted now only, since most files have no mistake
         column = position - self.text.rfind(b"\n", 0, position)
         return before + self.text.count(b"\n", 0, position) + 1, column

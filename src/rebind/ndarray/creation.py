@@ -408,7 +408,7 @@ def imdecode(
         image = call(find("broadcast_sub"), (image, mean), {})
     if out is None:
         return image
-    # A batch: the image goes to its place in it.
+    # A batch: the image is written into it.
     if out.ndim == 4:
         out[index] = image
     else:

@@ -118,15 +118,15 @@ class CustomKernel:
         states = [NDArray(tensor.detach()) for tensor in tensors[count:]]
         in_data = [NDArray(tensor.detach()) for tensor in tensors[:count]]
         # Without inputs it is where the executor is.
-        place = (in_data or states)[0].device if tensors else device_of(device or torch.device("cpu"))
+        array_device = (in_data or states)[0].device if tensors else device_of(device or torch.device("cpu"))
         created = self._bound
         if created is None:
-            created = self._created(context or place, _types_of(tensors), has_gradients=False)
+            created = self._created(context or array_device, _types_of(tensors), has_gradients=False)
         user = created.op
 
         def forward(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
             outputs.extend(_zeros(created.outputs, inputs[0].device if inputs else device))
-            out_data = [NDArray(value, place) for value in outputs]
+            out_data = [NDArray(value, array_device) for value in outputs]
             with user_code(described.name, "forward", self.locate), _training(training):
                 user.forward(training, ["write"] * len(outputs), in_data, out_data, states)
             return [value.tensor for value in out_data]
@@ -134,12 +134,12 @@ class CustomKernel:
         def backward(output_grads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
             if self._bound is None:
                 described.infer_storage(backward=True)
-            out_data = [NDArray(value.detach(), place) for value in outputs]
+            out_data = [NDArray(value.detach(), array_device) for value in outputs]
             # Zeros, since an operator may leave what it does not write, or add to it.
-            in_grad = [NDArray(torch.zeros_like(value.tensor), place) for value in in_data]
+            in_grad = [NDArray(torch.zeros_like(value.tensor), array_device) for value in in_data]
             request = ["write" if wanted else "null" for wanted in needed[:count]]
             # Autograd may hand over an expanded number, which user code could not write into or take apart.
-            head_grads = [NDArray(head.contiguous(), place) for head in output_grads]
+            head_grads = [NDArray(head.contiguous(), array_device) for head in output_grads]
             with user_code(described.name, "backward", self.locate), _training(training):
                 user.backward(request, head_grads, in_data, out_data, in_grad, states)
             gradients = [
@@ -168,9 +168,9 @@ def once(described: Description) -> Callable[..., Any]:
         **parameters: ParameterValue,
     ) -> Any:
         # Inference of shapes asks the user's `infer_shape`; on tensors without content nothing is computed.
-        place = tensors[0].device if tensors else device
-        if place is not None and place.type == "meta":
-            outputs = _zeros(described.infer_outputs(_types_of(tensors)), place)
+        tensor_device = tensors[0].device if tensors else device
+        if tensor_device is not None and tensor_device.type == "meta":
+            outputs = _zeros(described.infer_outputs(_types_of(tensors)), tensor_device)
             return tuple(outputs) if len(outputs) > 1 else outputs[0]
         return CustomKernel(described)(*tensors, training=training, device=device, context=context)
 

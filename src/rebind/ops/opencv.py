@@ -200,7 +200,7 @@ def cvcopy_make_border(
 
 
 def _frame(size: int, before: int, after: int, kind: int) -> Tensor:
-    """Return which pixel stands in each place along an axis with its margins."""
+    """Return which pixel is at each position along an axis with its margins."""
     position = torch.arange(-before, size + after)
     if kind == 2:
         # The image and its mirror image repeat with this period.

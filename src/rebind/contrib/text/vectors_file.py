@@ -43,27 +43,27 @@ def read_vectors(path: str, elem_delim: str = " ", encoding: str = "utf8") -> tu
             lines, size = enumerate(file, 1), current().parsed_lines
             while block := list(islice(lines, size)):
                 numbers: list[str] = []
-                places: list[int] = []
-                for place, token, rest, count in _fields(path, block, elem_delim):
+                line_numbers: list[int] = []
+                for line_number, token, rest, count in _fields(path, block, elem_delim):
                     if count == 1:
                         warn_user(
-                            f"{path}, line {place}: {token!r} with one number is taken for a header, and skipped"
+                            f"{path}, line {line_number}: {token!r} with one number is taken for a header, and skipped"
                         )
                     elif token in tokens:
                         warn_user(
-                            f"{path}, line {place}: {token!r} was there before; its first vector counts"
+                            f"{path}, line {line_number}: {token!r} was there before; its first vector counts"
                         )
                     elif width not in (None, count):
                         raise FormatError(
-                            f"{path}, line {place}: must have {width} numbers, as before; got {count}"
+                            f"{path}, line {line_number}: must have {width} numbers, as before; got {count}"
                         )
                     else:
                         width = count
                         tokens[token] = None
                         numbers.append(rest)
-                        places.append(place)
+                        line_numbers.append(line_number)
                 if numbers:
-                    parts.append(_parse(path, numbers, places, elem_delim, width or 0))
+                    parts.append(_parse(path, numbers, line_numbers, elem_delim, width or 0))
     except UnicodeError as error:
         raise FormatError(f"{path} must be text in the encoding {encoding!r}; got {error}") from None
     if not parts:
@@ -73,16 +73,16 @@ def read_vectors(path: str, elem_delim: str = " ", encoding: str = "utf8") -> tu
 
 def _fields(path: str, block: list[tuple[int, str]], elem_delim: str) -> Iterator[tuple[int, str, str, int]]:
     """Yield the line's number, its token, the text of its numbers, and how many these are."""
-    for place, line in block:
+    for line_number, line in block:
         token, _, rest = line.rstrip().partition(elem_delim)
         if not rest:
             raise FormatError(
-                f"{path}, line {place}: must be a token and its vector; got {line.rstrip()[:40]!r}"
+                f"{path}, line {line_number}: must be a token and its vector; got {line.rstrip()[:40]!r}"
             )
-        yield place, token, rest, rest.count(elem_delim) + 1
+        yield line_number, token, rest, rest.count(elem_delim) + 1
 
 
-def _parse(path: str, numbers: list[str], places: list[int], elem_delim: str, width: int) -> np.ndarray:
+def _parse(path: str, numbers: list[str], line_numbers: list[int], elem_delim: str, width: int) -> np.ndarray:
     # Numbers are ASCII; what is not becomes a question mark, which is none.
     pieces = [piece.encode("ascii", "replace") for text in numbers for piece in text.split(elem_delim)]
     try:
@@ -90,5 +90,5 @@ def _parse(path: str, numbers: list[str], places: list[int], elem_delim: str, wi
     except NotANumber as error:
         wrong = error.index // width
     raise FormatError(
-        f"{path}, line {places[wrong]}: must be a token and {width} numbers; got {numbers[wrong][:60]!r}"
+        f"{path}, line {line_numbers[wrong]}: must be a token and {width} numbers; got {numbers[wrong][:60]!r}"
     )

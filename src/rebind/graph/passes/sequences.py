@@ -29,7 +29,7 @@ class Sequences:
 
     def __init__(self) -> None:
         # For the array of a step: that of all steps, how many there are, and which one it is.
-        self._places: dict[Entry, tuple[Entry, int, int]] = {}
+        self._positions: dict[Entry, tuple[Entry, int, int]] = {}
         self._by_time: dict[Application, Entry] = {}
         self._known: dict[tuple[Entry, ...], Entry | None] = {}
         #: Arrays of all steps that are known to have three axes: (time, batch, features).
@@ -37,7 +37,7 @@ class Sequences:
 
     def add(self, steps: Sequence[Entry], whole: Entry) -> None:
         """Enter an array (time, batch, features) for the arrays of its steps."""
-        self._places |= {step: (whole, len(steps), i) for i, step in enumerate(steps)}
+        self._positions |= {step: (whole, len(steps), i) for i, step in enumerate(steps)}
         self.of_rows.add(whole)
 
     def whole(self, steps: Sequence[Entry], depth: int = _DEPTH) -> Entry | None:
@@ -49,9 +49,9 @@ class Sequences:
 
     def _sections(self, steps: tuple[Entry, ...]) -> Entry | None:
         """Return the array that is split into `steps`, in their order."""
-        places = [self._place(step) for step in steps]
-        first = places[0]
-        if first is None or places != [(first[0], len(steps), i) for i in range(len(steps))]:
+        positions = [self._position_of(step) for step in steps]
+        first = positions[0]
+        if first is None or positions != [(first[0], len(steps), i) for i in range(len(steps))]:
             return None
         return first[0]
 
@@ -63,8 +63,8 @@ class Sequences:
         name, attributes = f"{forth.node.name}_reversed", forth.node.attributes
         return self._like(Entry(application("reverse", name, [forth], attributes, axis=(0,))), [forth])
 
-    def _place(self, step: Entry) -> tuple[Entry, int, int] | None:
-        found = self._places.get(step)
+    def _position_of(self, step: Entry) -> tuple[Entry, int, int] | None:
+        found = self._positions.get(step)
         node = step.node
         if found is not None or node.is_variable or node.operator.name != "SliceChannel":
             return found

@@ -144,8 +144,8 @@ class ImageDetIter(ImageIter):
             and self.seq is not None
             and type(self).next_sample is ImageIter.next_sample
         ):
-            for place, key in enumerate(self.seq, start=1):  # without reading the pictures
-                self.cur = place
+            for count, key in enumerate(self.seq, start=1):  # without reading the pictures
+                self.cur = count
                 yield self.imglist[key][0]
             return
         while True:
@@ -204,7 +204,7 @@ class ImageDetIter(ImageIter):
     def _new_labels(self) -> np.ndarray:
         return np.full((self.batch_size, *self.label_shape), -1, dtype=np.float32)
 
-    def _put_label(self, labels: np.ndarray, place: int, numbers: np.ndarray) -> None:
+    def _put_label(self, labels: np.ndarray, row: int, numbers: np.ndarray) -> None:
         objects, width = numbers.shape
         if objects > self.label_shape[0] or width != self.label_shape[1]:
             raise ShapeError(
@@ -212,7 +212,7 @@ class ImageDetIter(ImageIter):
                 f"{self.label_shape[1]} numbers, as label_shape says; got shape {numbers.shape}. "
                 "Make room for more objects with reshape(label_shape=...)."
             )
-        labels[place, :objects] = numbers
+        labels[row, :objects] = numbers
 
     def augmentation_transform(  # type: ignore[override]  # with labels, as in MXNet
         self, data: NDArray, label: np.ndarray

@@ -69,15 +69,15 @@ def CreateMultiRandCropAugmenter(
     return DetRandomSelectAug(crops, skip_prob)
 
 
-def _nth(value: T | list[T], place: int) -> T:
+def _nth(value: T | list[T], index: int) -> T:
     """Return a setting of one of several; a single one counts for all."""
     if not isinstance(value, list):
         return value
-    return value[place if len(value) > 1 else 0]
+    return value[index if len(value) > 1 else 0]
 
 
-def _nth_range(value: Range | list[Range], place: int) -> Range:
-    return _nth(value, place) if isinstance(value, list) else value
+def _nth_range(value: Range | list[Range], index: int) -> Range:
+    return _nth(value, index) if isinstance(value, list) else value
 
 
 def CreateDetAugmenter(

@@ -44,7 +44,7 @@ def _moved(label: np.ndarray, box: Box, height: int, width: int) -> np.ndarray:
 
 
 class DetRandomCropAug(DetPictureAugmenter):
-    """Cuts out a part, whose size, ratio and place ``random`` draws until enough of the objects is in it.
+    """Cuts out a part, whose size, ratio and position ``random`` draws until enough of the objects is in it.
 
     When no attempt succeeds, the picture stays as it is.
 
@@ -158,7 +158,7 @@ class DetRandomCropAug(DetPictureAugmenter):
 
 
 class DetRandomPadAug(DetPictureAugmenter):
-    """Puts a picture on a larger one of one colour, whose size and ratio, and the place, ``random`` draws.
+    """Puts a picture on a larger one of one colour, whose size and ratio, and the position, ``random`` draws.
 
     When no attempt succeeds, the picture stays as it is.
 

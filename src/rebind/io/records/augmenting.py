@@ -52,7 +52,7 @@ class Augmentation:
     reduced_decode: bool = False
 
 
-def decoded(encoded: memoryview, channels: int, place: str, edge: int = 0) -> np.ndarray:
+def decoded(encoded: memoryview, channels: int, where: str, edge: int = 0) -> np.ndarray:
     """Return the picture in the bytes of a file with 1, 3 or 4 channels; 3 are red, green, blue.
 
     With an `edge`, a JPEG is decoded at an eighth, a quarter or half of its size, as far as its shorter edge does not
@@ -61,11 +61,11 @@ def decoded(encoded: memoryview, channels: int, place: str, edge: int = 0) -> np
     if channels < 4:
         size = jpeg_size(encoded) if edge > 0 else None
         reduce = max(each for each in REDUCTIONS if each == 1 or (size and min(size) // each >= edge))
-        return decode(encoded, color=channels == 3, reduce=reduce, what=place)
-    picture = decode_flagged(encoded, -1, what=place)
+        return decode(encoded, color=channels == 3, reduce=reduce, what=where)
+    picture = decode_flagged(encoded, -1, what=where)
     if picture.ndim != 3 or picture.shape[2] != 4:
         raise ShapeError(
-            f"{place} must have 4 channels, for data_shape={(channels, '...')}; got {picture.shape[2:] or 1}"
+            f"{where} must have 4 channels, for data_shape={(channels, '...')}; got {picture.shape[2:] or 1}"
         )
     cv2 = opencv()
     return cv2.cvtColor(picture, cv2.COLOR_BGRA2RGBA)
@@ -153,7 +153,7 @@ class Augmenter:
         most, least = self.settings.max_aspect_ratio, self.settings.min_aspect_ratio
         return (1 - most, 1 + most) if least is None else (least, most)
 
-    def __call__(self, encoded: memoryview, draws: np.random.Generator | None, place: str) -> np.ndarray:
+    def __call__(self, encoded: memoryview, draws: np.random.Generator | None, where: str) -> np.ndarray:
         """Return the picture in a file's bytes, augmented: uint8 (height, width, channels).
 
         Parameters
@@ -162,13 +162,13 @@ class Augmenter:
             The bytes.
         draws
             What decides by chance; None where nothing does.
-        place
+        where
             Where the bytes are from, for messages.
         """
         s = self.settings
-        picture = decoded(encoded, self.channels, place, s.resize if s.reduced_decode and s.aug_seq else 0)
+        picture = decoded(encoded, self.channels, where, s.resize if s.reduced_decode and s.aug_seq else 0)
         if not s.aug_seq:
-            self._check_shape(picture, place)
+            self._check_shape(picture, where)
             return picture
         if s.resize > 0:
             picture = shorter_edge_to(picture, s.resize, s.inter_method, draws)
@@ -179,17 +179,17 @@ class Augmenter:
             fill = (s.fill_value,) * 4
             border = (s.pad,) * 4
             picture = _with_channels(cv2.copyMakeBorder(picture, *border, cv2.BORDER_CONSTANT, value=fill))
-        picture = self._cropped(picture, draws, place)
+        picture = self._cropped(picture, draws, where)
         if draws is not None and self._jitters:
             picture = jittered(picture, draws, s.brightness, s.contrast, s.saturation, s.pca_noise)
         if draws is not None and self._shifts:
             picture = shifted_hls(picture, draws, s.random_h, s.random_l, s.random_s)
         return picture
 
-    def _check_shape(self, picture: np.ndarray, place: str) -> None:
+    def _check_shape(self, picture: np.ndarray, where: str) -> None:
         if picture.shape[:2] != (self.height, self.width):
             raise ShapeError(
-                f"{place} must have height {self.height} and width {self.width}, since nothing augments it; "
+                f"{where} must have height {self.height} and width {self.width}, since nothing augments it; "
                 f"got {picture.shape[0]} and {picture.shape[1]}"
             )
 
@@ -231,7 +231,7 @@ class Augmenter:
             )
         )
 
-    def _cropped(self, picture: np.ndarray, draws: np.random.Generator | None, place: str) -> np.ndarray:
+    def _cropped(self, picture: np.ndarray, draws: np.random.Generator | None, where: str) -> np.ndarray:
         s = self.settings
         if s.random_resized_crop and draws is not None:
             found = self._area(picture, draws)
@@ -242,7 +242,7 @@ class Augmenter:
             size = int(draws.integers(low, s.max_crop_size + 1)) if draws is not None else low
             if min(picture.shape[:2]) < size:
                 raise ShapeError(
-                    f"{place} must be at least {size} wide and high, for min_crop_size and max_crop_size; "
+                    f"{where} must be at least {size} wide and high, for min_crop_size and max_crop_size; "
                     f"got {picture.shape[1]} and {picture.shape[0]}"
                 )
             return self._resized(self._crop(picture, size, size, draws), draws)

@@ -187,7 +187,7 @@ class RecordBatches(DataIter):
         for i, record in enumerate(records):
             draws = None
             if self._seed is not None:
-                # A sample's numbers come from its own place in the sequence.
+                # A sample's numbers come from its own position in the sequence.
                 key = np.array([self._seed & 0xFFFF_FFFF_FFFF_FFFF, epoch], np.uint64)
                 draws = np.random.Generator(np.random.Philox(key=key, counter=[0, 0, sample + i, 0]))
             try:

@@ -179,10 +179,10 @@ class _Augmenter:
         )  # fmt: skip
 
     def __call__(
-        self, encoded: memoryview, objects: np.ndarray, draws: np.random.Generator | None, place: str
+        self, encoded: memoryview, objects: np.ndarray, draws: np.random.Generator | None, where: str
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the picture in a file's bytes and its objects, augmented."""
-        picture = decoded(encoded, self.channels, place)
+        picture = decoded(encoded, self.channels, where)
         s = self.settings
         if s.aug_seq:
             if s.resize > 0:
@@ -193,7 +193,7 @@ class _Augmenter:
             picture = self._fitted(picture, draws)
         if picture.shape[0] > self.height or picture.shape[1] > self.width:
             raise ShapeError(
-                f"{place} must be at most {self.width} wide and {self.height} high, since nothing resizes it; got "
+                f"{where} must be at most {self.width} wide and {self.height} high, since nothing resizes it; got "
                 f"{picture.shape[1]} and {picture.shape[0]}"
             )
         return picture, objects
@@ -280,22 +280,22 @@ class _SampleWriter:
     def __call__(
         self, record: Record, draws: np.random.Generator | None, data: np.ndarray, label: np.ndarray, row: int
     ) -> int:
-        header, encoded, place = unpacked(record)
-        found = self._labels.of(header, place)
+        header, encoded, where = unpacked(record)
+        found = self._labels.of(header, where)
         width = self._settings.label_width
         if width > 0 and len(found) != width:
-            raise ShapeError(f"{place} must have {width} labels, for label_width={width}; got {len(found)}")
+            raise ShapeError(f"{where} must have {width} labels, for label_width={width}; got {len(found)}")
         parts = split_label(found)
         if parts is None:
             raise ShapeError(
-                f"{place} must have a label of objects: the width of its head, that of an object (at least 5), the "
+                f"{where} must have a label of objects: the width of its head, that of an object (at least 5), the "
                 f"rest of its head, and objects; got {found.tolist()[:8]}{' ...' if len(found) > 8 else ''}"
             )
         head, objects = parts
         try:
-            picture, objects = self._augmenter(encoded, objects, draws, place)
+            picture, objects = self._augmenter(encoded, objects, draws, where)
         except self._opencv.error as error:
-            raise FormatError(f"{place}: the picture cannot be augmented: {error}") from error
+            raise FormatError(f"{where}: the picture cannot be augmented: {error}") from error
         height, across, channels = picture.shape
         if (height, across) != data.shape[2:]:
             data[row] = 0

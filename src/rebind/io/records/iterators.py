@@ -166,7 +166,7 @@ class LabelTable:
             {item.number: np.array(item.labels, np.float32) for item in read_list(path)} if path else None
         )
 
-    def of(self, header: IRHeader, place: str) -> np.ndarray:
+    def of(self, header: IRHeader, where: str) -> np.ndarray:
         """Return the labels of a record as an array."""
         if self._labels is None:
             return np.atleast_1d(np.asarray(header.label, np.float32))
@@ -175,7 +175,7 @@ class LabelTable:
         except KeyError:
             raise NameLookupError(
                 f"path_imglist: {self._path!r} must have a line for every record; got none for number {header.id}, "
-                f"the {place}"
+                f"the {where}"
             ) from None
 
     def widths(self) -> list[int] | None:
@@ -184,12 +184,12 @@ class LabelTable:
 
 
 def unpacked(record: Record) -> tuple[IRHeader, memoryview, str]:
-    """Return the header and the picture of a record, and its number and place for messages."""
+    """Return the header and the picture of a record, and its number and where it is, for messages."""
     try:
         header, encoded = unpack(memoryview(record.content))
     except FormatError as error:
-        raise FormatError(f"{record.place}: {error}") from None
-    return header, encoded, f"record {header.id} ({record.place})"
+        raise FormatError(f"{record.where}: {error}") from None
+    return header, encoded, f"record {header.id} ({record.where})"
 
 
 class _SampleWriter:
@@ -205,17 +205,17 @@ class _SampleWriter:
     def __call__(
         self, record: Record, draws: np.random.Generator | None, data: np.ndarray, label: np.ndarray, row: int
     ) -> int:
-        header, encoded, place = unpacked(record)
-        found = self._labels.of(header, place)
+        header, encoded, where = unpacked(record)
+        found = self._labels.of(header, where)
         if len(found) != self._label_width:
             raise ShapeError(
-                f"{place} must have {self._label_width} labels, for label_width={self._label_width}; got {len(found)}"
+                f"{where} must have {self._label_width} labels, for label_width={self._label_width}; got {len(found)}"
             )
         label[row] = found if label.ndim > 1 else found[0]
         try:
-            picture = self._augmenter(encoded, draws, place)
+            picture = self._augmenter(encoded, draws, where)
         except self._opencv.error as error:
-            raise FormatError(f"{place}: the picture cannot be augmented: {error}") from error
+            raise FormatError(f"{where}: the picture cannot be augmented: {error}") from error
         self._normalizer(picture, draws, data[row])
         return header.id
 

@@ -14,7 +14,7 @@ from ...checks import check_folder
 from ...distributed import Job, current_job, first_does
 from ...errors import FormatError, ShapeError
 from ...ndarray import NDArray
-from ..partition import place_in_job
+from ..partition import rank_and_size
 from .batches import RecordBatches
 
 __all__ = ["mean_image"]
@@ -52,8 +52,8 @@ def mean_image(
     ShapeError
         When that has another shape.
     """
-    place = place_in_job()
-    if place is not None and part == place[::-1]:
+    worker = rank_and_size()
+    if worker is not None and part == worker[::-1]:
         return _of_job(current_job(), path, data_shape, lambda: _sums(read(*part)))
     if not os.path.exists(path):
         check_folder(path, _WHAT)

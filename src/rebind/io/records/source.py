@@ -35,7 +35,7 @@ class Record(NamedTuple):
     position: int
 
     @property
-    def place(self) -> str:
+    def where(self) -> str:
         """Where it is, for messages."""
         return f"record at byte {self.position} of {self.path!r}"
 

@@ -270,7 +270,7 @@ def _pack(chosen: Tensor) -> tuple[Tensor, Tensor]:
     counts = chosen.sum(1, keepdim=True)
     most = int(counts.max()) if chosen.numel() else 0
     positions = torch.arange(chosen.shape[1], device=chosen.device)
-    # What is chosen is written to its rank, in its order; all else to a place behind, which is cut off.
+    # What is chosen is written to its rank, in its order; all else to a position behind, which is cut off.
     order = torch.zeros((len(chosen), most + 1), dtype=torch.int64, device=chosen.device)
     order.scatter_(1, torch.where(chosen, chosen.cumsum(1) - 1, most), positions.expand_as(chosen))
     return order[:, :most], positions[:most] < counts

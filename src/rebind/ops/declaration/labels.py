@@ -53,7 +53,7 @@ class Labels:
     input_name
         The input.
     placed
-        Whether the rule reads labels by their place. Otherwise they may come in any shape.
+        Whether the rule reads labels by their position. Otherwise they may come in any shape.
     scores_out
         Whether the output has the shape of the scores.
 

@@ -128,8 +128,8 @@ def transposed_without(
     cut, between = zeros * 2, {}
     for i in axes:
         # As `torch.nn.functional.pad` takes them: from the last axis to the first, before and after.
-        place = 2 * (len(kernel) - 1 - i)
-        cut[place : place + 2] = -pads[i], added[i] - pads[i]
+        first = 2 * (len(kernel) - 1 - i)
+        cut[first : first + 2] = -pads[i], added[i] - pads[i]
         pads[i] = added[i] = 0
         if data.shape[i + 2] == 1:
             strides[i] = 1

@@ -175,9 +175,9 @@ def covered_pixels(first: Tensor, down: Tensor, right: Tensor, width: int) -> tu
 
 
 def _ranges(counts: Tensor, *ranges: tuple[Tensor, int]) -> list[Tensor]:
-    """Return which group each member of groups of these sizes belongs to, and its place in each range of its group.
+    """Return which group each member of groups of these sizes belongs to, and its position in each range of its group.
 
-    A range is the place of the first member, and the step from one to the next.
+    A range is the position of the first member, and the step from one to the next.
 
     >>> _ranges(torch.tensor([2, 0, 1]), (torch.tensor([5, 7, 9]), 10))
     [tensor([0, 0, 2]), tensor([ 5, 15,  9])]
