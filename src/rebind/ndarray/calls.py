@@ -55,12 +55,14 @@ def make_caller(op: Operator, called_as: str) -> Callable[..., Any]:
         form: list[Any] = [len(args), *kwargs]
         is_exact = True
         for value in (*args, *kwargs.values()):
-            form.append(value.__class__)
+            kind = value.__class__
+            form.append(kind)
             if isinstance(value, array_class):
                 arrays.append(value)
             else:
                 form.append(value)
-                is_exact = is_exact and value.__class__ not in LOOSE
+                # Of floats only zeros are equal and not the same.
+                is_exact = is_exact and (kind not in LOOSE or (kind is float and value != 0))
         key = tuple(form) if is_exact else exact_key(tuple(form))
         try:
             try:
