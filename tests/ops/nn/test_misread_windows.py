@@ -29,6 +29,12 @@ FLOAT: dict[str, Case] = {
     "padding": ((2, 3, 4, 4), (2, 3, 1, 1), {"pad": (1, 0)}, [0]),
     "deep-padding": ((2, 4, 6, 5, 5), (8, 4, 7, 3, 3), {"stride": (2, 1, 1), "pad": (3, 1, 1)}, [0]),
     "deep-padding-of-much": ((2, 4, 8, 5, 5), (8, 4, 7, 3, 3), {"stride": (2, 1, 1), "pad": (3, 1, 1)}, []),
+    "few-channels": ((2, 8, 4, 4), (8, 8, 1, 1), {"stride": (2, 2)}, [0, 1]),
+    "few-channels-one-stride": ((2, 15, 4, 4), (8, 15, 1, 1), {"stride": (1, 2)}, [1]),
+    "few-channels-and-windows": ((2, 3, 3, 2), (8, 3, 1, 1), {"stride": (2, 2)}, [0, 1]),
+    "few-channels-line": ((2, 8, 8), (8, 8, 1), {"stride": (2,)}, []),
+    "few-channels-volume": ((2, 8, 4, 4, 4), (8, 8, 1, 1, 1), {"stride": (2, 2, 2)}, []),
+    "block-of-channels": ((2, 16, 4, 4), (8, 16, 1, 1), {"stride": (2, 2)}, []),
     "more-channels": ((2, 2, 9, 8), (4, 2, 3, 8), {"stride": (1, 8)}, []),
     "more-windows": ((2, 1, 9, 16), (4, 1, 3, 8), {"stride": (1, 8)}, []),
     "without-stride": ((2, 1, 9, 8), (4, 1, 3, 8), {}, []),
@@ -43,7 +49,8 @@ SHORT: dict[str, Case] = {
     "one-element-padded": ((2, 8, 4, 9), (2, 8, 1, 1), {"stride": (2, 1), "pad": (1, 0)}, [0]),
     "volume": ((2, 2, 1, 4, 5), (8, 1, 3, 3, 3), {"stride": (1, 1, 2), "pad": (1, 0, 0), "num_group": 2}, [0]),
     "usual": ((2, 8, 6, 6), (8, 8, 3, 3), {"stride": (2, 2), "pad": (1, 1)}, []),
-    "usual-one-element": ((2, 8, 6, 6), (8, 8, 1, 1), {"stride": (2, 2)}, []),
+    "few-channels": ((2, 8, 6, 6), (8, 8, 1, 1), {"stride": (2, 2)}, [0, 1]),
+    "usual-one-element": ((2, 16, 6, 6), (8, 16, 1, 1), {"stride": (2, 2)}, []),
 }  # fmt: skip
 BYTES: dict[str, Case] = {
     "depthwise": ((2, 4, 3, 2), (64, 1, 1, 2), {"stride": (1, 2), "num_group": 4}, [1]),
@@ -90,6 +97,16 @@ def test_results_are_right(case: Case, dtype: torch.dtype, last: bool) -> None:
     found = [out, *torch.autograd.grad(out, (data, weight), order(head))]
     close([out], [expected], dtype)
     close(found[1:], torch.autograd.grad(expected, exact, head.double()), dtype)
+
+
+@pytest.mark.parametrize(
+    ("shape", "filters"), [((2, 8, 4, 4), (8, 8, 1, 1)), ((2, 1, 4, 8), (4, 1, 1, 8))], ids=["one", "width"]
+)
+def test_few_channels_have_no_strides(shape: tuple[int, ...], filters: tuple[int, ...]) -> None:
+    """Filters as wide as the data become filters of one element."""
+    data, weight = (channels_last(torch.ones(each)).requires_grad_() for each in (shape, filters))
+    out = convolution(data, weight, kernel=filters[2:], num_filter=filters[0], no_bias=True, stride=(2, 1))
+    assert out.grad_fn._saved_stride == (1, 1)
 
 
 def windows(size: int, kernel: int, stride: int, pad: int, dilate: int) -> tuple[int, int]:

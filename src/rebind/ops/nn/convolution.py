@@ -18,7 +18,7 @@ from ...tuning import current
 from .._types import Count, Workspace
 from ..declaration import Operator, Shapes, operator
 from .layout import channels_last, complaint, split, to_channels_first, to_channels_last
-from .misread_windows import misread_axes, transposed_without, without_misread_windows
+from .misread_windows import BLOCK_OF_CHANNELS, misread_axes, transposed_without, without_misread_windows
 
 __all__ = ["convolution", "convolution_v1", "deconvolution", "fitted_padding"]
 
@@ -81,13 +81,6 @@ def _convolution(
     if last:
         # Views: in memory they stay channels last, for which torch has kernels of its own.
         data, weight = to_channels_first(data), to_channels_first(weight)
-    # What may have such windows, at a glance: to ask for all would be a part of a small convolution's time.
-    if data.is_cpu and (
-        data.dtype.itemsize == 2
-        or (stride and stride[-1] > 1 and data.shape[1] == 1)
-        or (pad and (max(pad) >= min(kernel) or (stride and pad[0] > stride[0] > 1)))
-    ):
-        data, stride, pad = without_misread_windows(data, kernel, stride, pad, dilate)
     if (
         len(kernel) == 2
         and kernel[1] >= current().wide_filter_columns
@@ -95,6 +88,15 @@ def _convolution(
         and _span_the_width(data, kernel, pad, dilate)
     ):
         data, weight = _width_in_channels(data), _width_in_channels(weight)
+        kernel = (kernel[0], 1)
+    # What may have such windows, at a glance: to ask for all would be a part of a small convolution's time.
+    if data.is_cpu and (
+        data.dtype.itemsize == 2
+        or (stride and stride[-1] > 1 and data.shape[1] == 1)
+        or (stride and max(kernel) == 1 and data.shape[1] < BLOCK_OF_CHANNELS)
+        or (pad and (max(pad) >= min(kernel) or (stride and pad[0] > stride[0] > 1)))
+    ):
+        data, stride, pad = without_misread_windows(data, kernel, stride, pad, dilate)
     if torch.compiler.is_compiling() and _sees_one_channel(data, weight):
         from .opaque.convolution import convolve
 

@@ -11,6 +11,9 @@ Found with PyTorch 2.13 (oneDNN 3.12, AVX-512) by comparing random convolutions 
   filters of one element have strides that differ.
 - Volumes in float32, with the channels last: gradients of filters are such memory, too, where the first axis has more
   padding than its stride, of 2 at least, and no window lies within the data.
+- Images of fewer than 16 channels, which are last in memory, and filters of one element with a stride: for the
+  gradients of the filters oneDNN copies what they see into memory that is too short, and writes on behind it (its
+  issue 6035): large images in one thread, small ones in several. The process ends later, somewhere else.
 
 A deconvolution goes forward as a convolution's gradient does, and its gradients are a convolution and the gradient of
 its filters: it is computed wrongly where the convolution is that it transposes.
@@ -27,13 +30,16 @@ from torch import Tensor
 from ...shapes import Shape
 from .layout import padded
 
-__all__ = ["misread_axes", "transposed_without", "without_misread_windows"]
+__all__ = ["BLOCK_OF_CHANNELS", "misread_axes", "transposed_without", "without_misread_windows"]
+
+#: How many channels oneDNN takes at once, with AVX-512; with AVX2 8.
+BLOCK_OF_CHANNELS = 16
 
 
 def misread_axes(
     shape: Shape, dtype: torch.dtype, kernel: Shape, stride: Shape, pad: Shape, dilate: Shape
 ) -> list[int]:
-    """Return the spatial axes, counted from 0, along which a convolution is computed wrongly.
+    """Return the spatial axes, counted from 0, along which a convolution, or its gradients, are computed wrongly.
 
     Parameters
     ----------
@@ -52,23 +58,26 @@ def misread_axes(
     [0, 1]
     >>> misread_axes((2, 8, 6, 9, 9), torch.float32, (7, 3, 3), (2, 1, 1), (3, 1, 1), ())
     [0]
+    >>> misread_axes((8, 3, 6, 6), torch.float32, (1, 1), (2, 1), (), ())
+    [0]
     """
     ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
     axes = [*zip(shape[2:], kernel, stride or ones, pad or zeros, dilate or ones, strict=True)]
     short = dtype.itemsize == 2
     of_one_channel = len(kernel) > 1 and (shape[1] == 1 or dtype.itemsize == 1)
-    of_one_element = max(kernel) == 1 and len({*stride}) > 1
+    of_few_channels = len(kernel) == 2 and shape[1] < BLOCK_OF_CHANNELS and dtype.itemsize in (2, 4)
+    of_one_element = max(kernel) == 1 and (of_few_channels or (short and len({*stride}) > 1))
 
     def is_misread(i: int, size: int, kernel: int, stride: int, pad: int, dilate: int) -> bool:
         extent = dilate * (kernel - 1) + 1
-        if pad >= extent:
+        if pad >= extent or (of_one_element and stride > 1):
             return True
         steps_over_one = stride > 1 and size + 2 * pad - extent < stride
         if not short:
             if len(axes) == 3 and i == 0 and pad > stride > 1 and -pad % stride + extent > size:
                 return True
             return of_one_channel and steps_over_one and i == len(axes) - 1
-        return steps_over_one or (pad > 0 and extent > size) or (of_one_element and stride > 1)
+        return steps_over_one or (pad > 0 and extent > size)
 
     return [i for i, axis in enumerate(axes) if is_misread(i, *axis)]
 
