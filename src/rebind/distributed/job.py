@@ -418,6 +418,23 @@ class Job:
                 dist.all_reduce(tensor, group=self._group)
                 increment_version(tensor)
 
+    def largest(self, tensor: Tensor) -> Transfer:
+        """Begin to replace the numbers of a small array by the largest of all workers, in place.
+
+        All workers must begin their collectives in the same order.
+
+        >>> import torch
+        >>> Job(JobEnvironment()).largest(torch.ones(2)).wait("example")
+        """
+        if self.size == 1:
+            return Transfer(self, [], [])
+        with self.guard("largest", notes=False):
+            work = dist.all_reduce(tensor, dist.ReduceOp.MAX, group=self._group, async_op=True)
+        increment_version(tensor)
+        with self._counting:
+            self.bytes_sent += tensor.nbytes
+        return Transfer(self, [work], self._others)
+
     # Failing.
 
     @contextlib.contextmanager

@@ -20,8 +20,6 @@ class Tag(IntEnum):
         Optimizer states, to and from those who update.
     FROM_FIRST
         What worker 0 gives the others, or gets from them.
-    TURNS
-        What workers tell each other with every batch.
     NOBODY
         What nobody sends.
 
@@ -35,5 +33,4 @@ class Tag(IntEnum):
     KEYS = 1 << 20
     STATES = 1 << 30
     FROM_FIRST = STATES + 1
-    TURNS = STATES + 2
-    NOBODY = STATES + 3
+    NOBODY = STATES + 2

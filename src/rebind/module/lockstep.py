@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import torch
-from torch import Tensor
 
-from ..distributed import Job, Tag, Transfer
+from ..distributed import Job, Transfer
 
 __all__ = ["Lockstep"]
 
@@ -47,8 +46,8 @@ class Lockstep:
         self.count = self.missing = 0
         self.stopped = False
         self._transfer: Transfer | None = None
-        self._own = torch.zeros(2, dtype=torch.uint8)  # whether it has a batch, and whether it ends the run
-        self._others: list[Tensor] = []
+        # Whether a worker has a batch, and whether one ends the run: this worker's, and then all workers'.
+        self._flags = torch.zeros(2, dtype=torch.uint8)
 
     def steps(self, batches: Iterator[T], stops: Callable[[], bool]) -> Iterator[T | None]:
         """Yield the batches, and None while only others have one.
@@ -69,27 +68,22 @@ class Lockstep:
             batch = None if stops() else next(batches, None)
             self._announce(batch is not None, stops())
             if batch is None:
-                others = self._receive()
-                if not others:
+                if not self._receive():
                     return
                 self.missing += 1
             self.count += 1
             yield batch
 
     def _announce(self, has_batch: bool, stops: bool) -> None:
-        job = self._job
-        # New ones each time: the last may still be read by who sends them.
-        self._own = torch.tensor([has_batch, stops], dtype=torch.uint8)
-        self._others = [torch.zeros_like(self._own) for _ in range(job.size)]
-        own = dict.fromkeys(range(job.size), self._own)
-        self._transfer = job.transfer(own, dict(enumerate(self._others)), Tag.TURNS)
+        # A collective goes on by itself, and in as many calls with many workers: nobody waits for who is in a step.
+        self._flags = torch.tensor([has_batch, stops], dtype=torch.uint8)
+        self._transfer = self._job.largest(self._flags)
 
     def _receive(self) -> bool:
-        """Wait for the last announcements; return whether another worker has a batch."""
+        """Wait for the last announcements; return whether any worker has a batch."""
         if self._transfer is None:
             return False
         transfer, self._transfer = self._transfer, None
         transfer.wait("fit, the next batch")
-        others = [each for rank, each in enumerate(self._others) if rank != self._job.rank]
-        self.stopped = bool(self._own[1]) or any(bool(each[1]) for each in others)
-        return any(bool(each[0]) for each in others)
+        any_batch, self.stopped = map(bool, self._flags.tolist())
+        return any_batch
