@@ -1,14 +1,14 @@
 """Calls of operators on arrays: ``nd.X(...)`` reads its arguments once for each form of a call.
 
 A program repeats its calls: as many arrays, by position or under the same names, with the same parameters. What was
-read of such a call is cached as a function of its arrays (`prepare`), which `invoke` runs.
+read of such a call is cached (`prepare`), and `invoke` runs it on the arrays of each.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ..device import Device
 from ..errors import ArgumentError, MXNetError
@@ -23,9 +23,6 @@ from .storage import DenseStorage
 
 __all__ = ["call", "invoke_by_name", "make_caller"]
 
-#: Runs a call: takes its arrays, in the order of the call.
-Prepared: TypeAlias = Callable[[Sequence[ArrayBase]], Any]
-
 _MISSING = type(None)
 
 
@@ -39,6 +36,18 @@ class Read(NamedTuple):
     device: Device | None
 
 
+class Prepared(NamedTuple):
+    """What was read of a form of calls: `inputs` and `out` are positions among the arrays of a call.
+
+    As inputs None stands for all of its arrays, in their order.
+    """
+
+    inputs: Sequence[int | None] | None
+    p: Params
+    out: int | None
+    device: Device | None
+
+
 def make_caller(op: Operator, called_as: str) -> Callable[..., Any]:
     """Return the function that runs calls of ``nd.X``; errors name the operator as `called_as`.
 
@@ -47,7 +56,7 @@ def make_caller(op: Operator, called_as: str) -> Callable[..., Any]:
     >>> clip(mx.nd.array([1, 5]), 0, a_max=2).asnumpy().tolist()
     [1.0, 2.0]
     """
-    prepared: dict[Hashable, Prepared] = {}
+    by_form: dict[Hashable, Prepared] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         array_class = DenseStorage.array_class
@@ -66,17 +75,19 @@ def make_caller(op: Operator, called_as: str) -> Callable[..., Any]:
         key = tuple(form) if is_exact else exact_key(tuple(form))
         try:
             try:
-                run = prepared.get(key)
+                prepared = by_form.get(key)
             except TypeError:  # a list among the parameters, which is no key
                 return call(op, args, kwargs, called_as)
-            if run is None:
-                run = prepare(op, args, kwargs, called_as)
-                if run is None:
+            if prepared is None:
+                prepared = prepare(op, args, kwargs, called_as)
+                if prepared is None:
                     return call(op, args, kwargs, called_as)
-                if len(prepared) >= current().remembered_call_forms:
-                    prepared.clear()
-                prepared[key] = run
-            return run(arrays)
+                if len(by_form) >= current().remembered_call_forms:
+                    by_form.clear()
+                by_form[key] = prepared
+            inputs, p, out, device = prepared
+            chosen = arrays if inputs is None else [None if i is None else arrays[i] for i in inputs]
+            return invoke(op, chosen, p, None if out is None else arrays[out], device)
         except MXNetError as error:
             error.locate(op.name, called_as=called_as)
             raise
@@ -85,15 +96,16 @@ def make_caller(op: Operator, called_as: str) -> Callable[..., Any]:
 
 
 def prepare(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: str) -> Prepared | None:
-    """Return a function that runs calls of the form of this one; None where another such call may be read otherwise.
+    """Return what all calls of the form of this one have; None where another such call may be read otherwise.
 
     So it is where parameters name the operator, and where arrays are in a list.
 
     >>> import rebind as mx
     >>> x, y = mx.nd.array([1]), mx.nd.array([5])
-    >>> difference = prepare(find("elemwise_sub"), (x,), {"rhs": y}, "elemwise_sub")
-    >>> difference([y, x]).item()
-    4.0
+    >>> prepare(find("elemwise_sub"), (x,), {"rhs": y}, "elemwise_sub")
+    Prepared(inputs=None, p={}, out=None, device=None)
+    >>> prepare(find("elemwise_sub"), (), {"rhs": y, "lhs": x}, "elemwise_sub").inputs
+    [1, 0]
     """
     if op.depends_on_parameters:
         return None
@@ -113,17 +125,8 @@ def prepare(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as
     if not all(array is None or id(array) in position for array in (*read.inputs, read.out)):
         return None
     inputs = [None if array is None else position[id(array)] for array in read.inputs]
-    in_order = inputs == [*range(len(objects))]
     out = None if read.out is None else position[id(read.out)]
-    p, device = read.p, read.device
-
-    def run(arrays: Sequence[ArrayBase]) -> Any:
-        if in_order:
-            return invoke(op, arrays, p, None, device)
-        chosen = [None if i is None else arrays[i] for i in inputs]
-        return invoke(op, chosen, p, None if out is None else arrays[out], device)
-
-    return run
+    return Prepared(None if inputs == [*range(len(objects))] else inputs, read.p, out, read.device)
 
 
 def call(op: Operator, args: Sequence[Any], kwargs: dict[str, Any], called_as: str | None = None) -> Any:

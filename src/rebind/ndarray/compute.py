@@ -188,10 +188,10 @@ def _detach_states(tensors: list[Tensor | None], count: int) -> None:
 
 def raise_explained(error: Exception, op: Operator, tensors: Sequence[Tensor | None], p: Params) -> NoReturn:
     """Raise the error for one that a call of an operator raised; see `explain`."""
-    found = explain(error, op, tensors, p)
-    if found is error:  # that of a custom operator, with the user's own error as its cause
+    explained = explain(error, op, tensors, p)
+    if explained is error:  # that of a custom operator, with the user's own error as its cause
         raise error
-    raise found from None
+    raise explained from None
 
 
 def take_states(
@@ -261,8 +261,8 @@ def _compute_non_dense(
         storages = [None if array is None else array.storage for array in arrays]
         keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
         with grad_mode(False):
-            found = choice.kernel.function(*storages, **keywords)
-        return found if isinstance(found, tuple) else [found], device
+            result = choice.kernel.function(*storages, **keywords)
+        return result if isinstance(result, tuple) else [result], device
     warn_of_fallback(op, stypes)
     # By identity: an array that is given twice must be one dense array too.
     dense = {id(array): _dense(array) for array in present}
@@ -275,9 +275,9 @@ def _compute_non_dense(
         kernel_over,
     )
     for name, array in zip(op.signature.inputs_for(p, len(present)), present, strict=False):
-        stand_in = dense[id(array)]
-        if stand_in is not array and op.signature.is_auxiliary(name):
-            array.write_unrecorded(stand_in.storage)  # states that the operator has written
+        copy = dense[id(array)]
+        if copy is not array and op.signature.is_auxiliary(name):
+            array.write_unrecorded(copy.storage)  # states that the operator has written
     return results, device
 
 
@@ -310,16 +310,16 @@ def _converted(rules: Rules, op: Operator, p: Params, tensors: list[Tensor | Non
 
 def with_modes(keywords: dict[str, Any], names: Collection[str], device: Device) -> dict[str, Any]:
     """Return the keywords of a function with those that are no parameters: mode, generator and device."""
-    found = dict(keywords)
+    keywords = dict(keywords)
     if "training" in names:
-        found["training"] = mode.training
+        keywords["training"] = mode.training
     if "generator" in names:
-        found["generator"] = generators.generator(device)
+        keywords["generator"] = generators.generator(device)
     if "device" in names:
-        found["device"] = device.torch
+        keywords["device"] = device.torch
     if "context" in names:
-        found["context"] = device
-    return found
+        keywords["context"] = device
+    return keywords
 
 
 def device_of(p: Params) -> Device:
