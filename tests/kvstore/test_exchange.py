@@ -23,6 +23,7 @@ from torch import Tensor
 
 import rebind as mx
 from rebind.distributed import Mesh, StagedExchange, current_job, join_in_order
+from rebind.kvstore.records import sum_over_workers
 from rebind.kvstore.sharding import Sharding
 from rebind.tuning import changed
 
@@ -41,8 +42,9 @@ class Network:
 class Worker:
     """A thread's part in a job, as far as an exchange needs it."""
 
-    def __init__(self, network: Network, rank: int) -> None:
-        self.network, self.rank = network, rank
+    def __init__(self, network: Network, rank: int, size: int) -> None:
+        self.network, self.rank, self.size = network, rank, size
+        self.machines = ["node"] * size
 
     def transfer(self, outgoing: Mapping[int, Tensor], incoming: Mapping[int, Tensor], tag: int) -> Arrival:
         for rank, tensor in outgoing.items():
@@ -69,7 +71,7 @@ def in_threads(count: int, work: Callable[[Worker], T]) -> tuple[list[T], Networ
     """Return what each worker returns, and what they sent."""
     network = Network()
     with ThreadPoolExecutor(count) as threads:
-        return list(threads.map(work, [Worker(network, rank) for rank in range(count)])), network
+        return list(threads.map(work, [Worker(network, rank, count) for rank in range(count)])), network
 
 
 def edges_of(lengths: Sequence[int]) -> list[int]:
@@ -201,6 +203,24 @@ def test_machines_exchange_what_is_left_of_the_sums_within_them(count):
     between = sum(n for (one, two), n in sent.bytes.items() if machines[one] != machines[two])
     # Each machine sends half of its sum, and half of the weights.
     assert between == 2 * size
+
+
+@pytest.mark.parametrize("count", [2, 6, 8])
+def test_records_of_all_workers_are_summed_in_the_order_of_the_workers(count):
+    values = torch.randn(count, 7, generator=torch.Generator().manual_seed(count))
+
+    def work(worker: Worker) -> mx.nd.NDArray:
+        given = {"w": mx.nd.NDArray(values[worker.rank]), "b": mx.nd.ones((2,)) * worker.rank}
+        return sum_over_workers(worker, "push", given, 0)
+
+    found, sent = in_threads(count, work)
+    total = sum(values[1:], start=values[0])
+    for sums in found:
+        assert torch.equal(sums["w"].tensor, total)
+        assert sums["b"].asnumpy().tolist() == [sum(range(count))] * 2
+    assert sum(sent.messages.values()) == count * 2 * sum(
+        size - 1 for size in Mesh.over(["node"] * count).sizes
+    )
 
 
 SHAPES = {"one": (300, 70), "two": (11,), "three": (64, 129), "four": (3,)}

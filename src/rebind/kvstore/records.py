@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from ..device import Device
-from ..distributed import Job, from_first
+from ..distributed import Job, Mesh, StagedExchange, from_first
 from ..ndarray import NDArray
 from ..ndarray.serialization import array_from_bytes, array_to_bytes
 from ..ndarray.storage import DenseStorage
@@ -91,10 +92,8 @@ def sum_over_workers(job: Job, what: str, arrays: Mapping[Key, NDArray], tag: in
     records = [to_record(array) for array in arrays.values()]
     # How long they are is sent first: storages differ.
     lengths = torch.tensor([len(record) for record in records])
-    all_lengths = _from_all(job, what, lengths, [torch.empty_like(lengths) for _ in range(job.size)], tag)
-    sizes = [int(each.sum()) for each in all_lengths]
-    room = [torch.empty(size, dtype=torch.uint8) for size in sizes]
-    rows = _from_all(job, what, torch.cat(records), room, tag + 1)
+    all_lengths = _from_all(job, what, lengths, [len(records)] * job.size, tag)
+    rows = _from_all(job, what, torch.cat(records), [int(each.sum()) for each in all_lengths], tag)
     found: dict[Key, NDArray] = {}
     # In the order of the workers, so that all have the same sum, to the last bit.
     for row, of_worker in zip(rows, all_lengths, strict=True):
@@ -107,8 +106,15 @@ def sum_over_workers(job: Job, what: str, arrays: Mapping[Key, NDArray], tag: in
     return found
 
 
-def _from_all(job: Job, what: str, own: Tensor, room: list[Tensor], tag: int) -> list[Tensor]:
-    """Send a tensor to all other workers, and return those of all by rank."""
-    room[job.rank] = own
-    job.transfer(dict.fromkeys(range(job.size), own), dict(enumerate(room)), tag).wait(what)
-    return room
+def _from_all(job: Job, what: str, own: Tensor, lengths: Sequence[int], tag: int) -> list[Tensor]:
+    """Send a tensor to all other workers, and return those of all by rank, which have these lengths."""
+    mesh = Mesh.over(job.machines)
+    edges = [0, *accumulate(lengths[rank] for rank in mesh.ranks)]
+    rows = own.new_empty(edges[-1])
+    begin = edges[mesh.row(job.rank)]
+    rows[begin : begin + len(own)] = own
+    exchange = StagedExchange(job, mesh, edges, tag)
+    exchange.begin_all_gather(rows)
+    exchange.end_all_gather(what)
+    by_rank = dict(zip(mesh.ranks, rows.split([lengths[rank] for rank in mesh.ranks]), strict=True))
+    return [by_rank[rank] for rank in range(job.size)]
