@@ -70,6 +70,5 @@ if __name__ == "__main__":
     )
     result = trainer.fit()
     assert result.metrics is not None and result.checkpoint is not None  # worker 0 has reported both
-    with result.checkpoint.as_directory() as trained:
-        print(f"The parameters are in {trained}/{PARAMETERS}")
+    print(f"The parameters are in {result.checkpoint.path}/{PARAMETERS}")
     print("Held-out accuracy with {workers} workers: {accuracy:.4f}".format(**result.metrics))

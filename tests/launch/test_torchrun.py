@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -126,15 +127,22 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
-def push_in_a_group(made_by: str, method: str) -> tuple[int, int, list[float]]:
-    """Train in a process group that was made before; by itself, without torch's variables."""
+def make_group(made_by: str) -> int:
+    """Make a process group as a program does; by itself, without variables of a launcher. Return the rank."""
     rank = int(os.environ["RANK"])
     if made_by == "itself":
+        at = f"tcp://127.0.0.1:{os.environ['MASTER_PORT']}"
         for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DMLC_NUM_WORKER"):
             del os.environ[name]
-        dist.init_process_group("gloo", init_method=method, rank=rank, world_size=2)
+        dist.init_process_group("gloo", init_method=at, rank=rank, world_size=2)
     else:
         dist.init_process_group("gloo")
+    return rank
+
+
+def push_in_a_group(made_by: str) -> tuple[int, int, list[float]]:
+    """Train in a process group that is there."""
+    rank = make_group(made_by)
     assert place_in_job() == (rank, 2)
     kv = mx.kv.create("dist_sync")
     kv.init("w", mx.nd.zeros((2,)))
@@ -147,6 +155,29 @@ def push_in_a_group(made_by: str, method: str) -> tuple[int, int, list[float]]:
 
 
 @pytest.mark.parametrize("made_by", ["torch's variables", "itself"])
-def test_a_process_group_that_is_there_is_the_job(made_by: str, tmp_path: Path) -> None:
-    found = run_job(push_in_a_group, 2, made_by, f"file://{tmp_path}/store")
+def test_a_process_group_that_is_there_is_the_job(made_by: str) -> None:
+    found = run_job(push_in_a_group, 2, made_by)
     assert found == [(0, 2, [3.0, 3.0]), (1, 2, [3.0, 3.0])]
+
+
+def lose_in_a_group(victim: int) -> str:
+    """Kill one worker in a process group that is there; return what the other one says."""
+    rank = make_group("itself")
+    kv = mx.kv.create("dist_sync")
+    if rank == victim:
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        kv.barrier()
+    except ConnectionError as error:
+        return str(error)
+    raise AssertionError("it did not notice")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+@pytest.mark.parametrize(
+    ("victim", "says"),
+    [(0, "lost worker 0, which held the job's store. Restart"), (1, "lost worker 1: its process has ended")],
+)
+def test_who_is_lost_in_a_process_group_is_named(victim: int, says: str) -> None:
+    found = run_job(lose_in_a_group, 2, victim, may_fail=True)
+    assert says in str(found[1 - victim])
