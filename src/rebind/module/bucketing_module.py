@@ -14,7 +14,6 @@ from ..errors import ArgumentError, ParameterError
 from ..executor import DataParallelExecutorGroup
 from ..executor.group.replicas import GroupDevices
 from ..io import DataDesc
-from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..overriding import declares_steps
 from ..protocols import Logger, StateTree
@@ -52,6 +51,7 @@ __all__ = ["BucketingModule"]
     "parameters policy binding networks parameter_names trained_params grad_req_of_parameters unify_devices "
     "auxiliary_arrays stores take_no_batch optimizers number_parameters",
 )
+@delegates("buckets", "install_monitor", after=("bind",))
 @delegates("buckets.default", "get_params", after=("init_params",))
 @delegates("buckets.default", "save_optimizer_states load_optimizer_states", after=("init_optimizer",))
 class BucketingModule(BaseModule):
@@ -223,11 +223,6 @@ class BucketingModule(BaseModule):
         self.loss_scaler = scaler
         self.buckets.default.use_loss_scaler(scaler, outputs=outputs)
 
-    def install_monitor(self, mon: Monitor) -> None:
-        """Let a monitor watch all buckets, also those that are yet to come."""
-        need_steps(self, "install_monitor()", "bind")
-        self.buckets.install_monitor(mon)
-
     # Parameters and updates.
 
     def init_from(self, values: InitialValues) -> None:
@@ -322,12 +317,7 @@ class BucketingModule(BaseModule):
     # Files, and networks from elsewhere.
 
     def save_checkpoint(
-        self,
-        prefix: str,
-        epoch: int,
-        remove_amp_cast: bool = False,
-        *,
-        save_optimizer_states: bool = False,
+        self, prefix: str, epoch: int, remove_amp_cast: bool = False, *, save_optimizer_states: bool = False
     ) -> None:
         """Write the networks of all buckets and the parameters; each file appears whole or not at all.
 
@@ -395,9 +385,8 @@ class BucketingModule(BaseModule):
         """
         keys = read_keys(f"{prefix}.buckets")
         networks = {key: symbols.load(checkpoint.symbol_path(f"{prefix}-{key}")) for key in keys}
-        module = BucketingModule.load_dict(
-            networks, sym_gen, default_bucket_key, *checkpoint.load_params(prefix, epoch), **kwargs
-        )
+        params = checkpoint.load_params(prefix, epoch)
+        module = BucketingModule.load_dict(networks, sym_gen, default_bucket_key, *params, **kwargs)
         if load_optimizer_states:
             module.buckets.default.preload_optimizer_states(checkpoint.states_path(prefix, epoch))
         return module
@@ -463,17 +452,8 @@ class BucketingModule(BaseModule):
         >>> module.with_networks(lambda network, inputs: mx.sym.square(network, name="sq")).output_names
         ['sq_output']
         """
-        old = self.buckets
-
-        def network_of(key: Hashable) -> tuple[Symbol, Sequence[str] | None, Sequence[str] | None]:
-            network, data_names, label_names = old.network_of(key)
-            if key in old.modules:  # its network can come from a file
-                network = old.modules[key].symbol
-            arguments = network.list_arguments()
-            given = (*(data_names or ()), *(label_names or ()), *(old.settings["state_names"] or ()))
-            return change(network, [name for name in given if name in arguments]), data_names, label_names
-
-        return BucketingModule(network_of, old.default_key, **old.settings)
+        buckets = self.buckets
+        return BucketingModule(buckets.changed(change), buckets.default_key, **buckets.settings)
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for valid

@@ -137,6 +137,19 @@ class Buckets:
         for key, network in networks.items():
             self.modules[key] = self._make(key, network)
 
+    def changed(self, change: Callable[[Symbol, list[str]], Symbol]) -> NetworkOf:
+        """Return a function that gives the networks of these buckets after a change of each and its inputs' names."""
+
+        def network_of(key: Hashable) -> tuple[Symbol, Sequence[str] | None, Sequence[str] | None]:
+            network, data_names, label_names = self.network_of(key)
+            if key in self.modules:  # its network can come from a file
+                network = self.modules[key].symbol
+            arguments = network.list_arguments()
+            given = (*(data_names or ()), *(label_names or ()), *(self.settings["state_names"] or ()))
+            return change(network, [name for name in given if name in arguments]), data_names, label_names
+
+        return network_of
+
     def forget(self) -> None:
         """Drop what is bound for buckets other than the default one; networks from files stay."""
         for module in self.others():

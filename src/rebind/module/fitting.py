@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from ..checkpoint import Checkpoint
 from ..initializer import Uniform
@@ -134,14 +135,11 @@ def fit(
     """
     if unknown:
         raise unknown_argument(next(iter(unknown)), fit)
+    source = partial(as_source, module=module, batch_size=batch_size)
     slots = (epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback)
     settings = FitSettings(
-        train_data=as_source(
-            train_data, "fit: train_data", module, y=y, batch_size=batch_size, shuffle=shuffle
-        ),
-        eval_data=None
-        if eval_data is None
-        else as_source(eval_data, "fit: eval_data", module, batch_size=batch_size),
+        train_data=source(train_data, "fit: train_data", y=y, shuffle=shuffle),
+        eval_data=None if eval_data is None else source(eval_data, "fit: eval_data"),
         eval_metric=eval_metric,
         validation_metric=validation_metric,
         callbacks=Callbacks.read(*slots, members=callbacks),
