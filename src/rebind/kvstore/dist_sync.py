@@ -11,19 +11,18 @@ import torch
 from torch import Tensor
 
 from .. import config
-from ..distributed import FINISHED, JSON, Exchanges, Tag, current_job, first_does, from_first
+from ..distributed import FINISHED, JSON, Exchanges, Tag, current_job, first_does
 from ..errors import ArgumentError, StateError
 from ..ndarray import NDArray
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
-from ..optimizer.states import read_states, write_states
 from ..tuning import current
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .bucket import Bucket, Part, fill_buckets
 from .capabilities import Capabilities
 from .compressed_bucket import CompressedBucket
 from .compression import Compression
-from .divided_states import divide_states, gather_states, states_from_first
+from .divided_states import BY_ALL, divide_states, gather_states, load_on_first, states_from_first
 from .in_turn import OrderedWorker
 from .local import KVStore
 from .records import broadcast, description, is_dense, sum_over_workers
@@ -34,10 +33,6 @@ __all__ = ["DistSyncStore"]
 
 #: The kinds, and whether values are on the device that pushes; otherwise on the CPU.
 _ON_DEVICE = {"dist": False, "dist_sync": False, "dist_device_sync": True, "dist_sync_device": True}
-
-
-#: Said in errors, since programs often save on worker 0 only.
-_BY_ALL = " (to be called on all workers, of which worker 0 reads and writes)"
 
 
 class DistSyncStore(KVStore):
@@ -412,7 +407,7 @@ class DistSyncStore(KVStore):
         if self.num_workers == 1:
             return super().optimizer_states()
         sharding = self._divided()
-        gathered = self._gathered(updater, sharding, "KVStore.optimizer_states" + _BY_ALL)
+        gathered = self._gathered(updater, sharding, "KVStore.optimizer_states" + BY_ALL)
         return {**self._unplaced, **gathered, **(self._states_of_stored(updater) if self.rank == 0 else {})}
 
     def _states_of_stored(self, updater: Updater) -> dict[Hashable, StoredState]:
@@ -439,18 +434,13 @@ class DistSyncStore(KVStore):
     def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
         """Read the optimizer's states from a file: worker 0 reads it, and gives each worker the states of its share."""
         updater = self._need_updater("load_optimizer_states")
-        loaded, content = Updater(updater.optimizer), b""
-        self._first_does("KVStore.load_optimizer_states", lambda: loaded.load_states(fname))
-        if loaded.optimizer is not updater.optimizer:  # the file has one
-            content = write_states({}, loaded.optimizer)
-        if content := from_first(self._job, "KVStore.load_optimizer_states", content):
-            updater.optimizer = read_states(content)[1] or updater.optimizer
+        states, has_optimizer = load_on_first(self._job, "KVStore.load_optimizer_states", updater, fname)
+        if has_optimizer:
             self._forget_sharding()  # it may be of a kind that must see more at once
-        updater.path = os.fspath(fname)
-        self.set_optimizer_states(self._by_key(loaded.states))
+        self.set_optimizer_states(self._by_key(states))
 
     def _first_does(self, who: str, action: Callable[[], object]) -> None:
-        first_does(self._job, who + _BY_ALL, action)
+        first_does(self._job, who + BY_ALL, action)
 
     def _place_states(self, sharding: Sharding[Key]) -> None:
         """Bring states to the workers that update the keys: those that were loaded, and those of keys that move."""

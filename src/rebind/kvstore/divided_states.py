@@ -7,6 +7,7 @@ process as they are; nothing is unpickled.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
@@ -14,7 +15,8 @@ import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..distributed import Job, Tag, from_first
+from ..distributed import Job, Tag, first_does, from_first
+from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.states import read_states, write_states
 from ..shapes import Shape
@@ -22,9 +24,12 @@ from ..tuning import current
 from .sharding import Sharding
 from .state_forms import Form, build_state, form_of, join_states, tensors_of
 
-__all__ = ["divide_states", "gather_states", "states_from_first"]
+__all__ = ["BY_ALL", "divide_states", "gather_states", "load_on_first", "states_from_first"]
 
 Key: TypeAlias = "str | int"
+
+#: Said in errors, since programs often save on worker 0 only.
+BY_ALL = " (to be called on all workers, of which worker 0 reads and writes)"
 
 #: Arrays in a message begin at multiples of this many bytes, so that each can be viewed as its own type.
 _ALIGNMENT = 64
@@ -123,6 +128,33 @@ def states_from_first(
         return {}
     given: dict[Hashable, StoredState] = {key: states[key] for key in keys if key in states}
     return read_states(from_first(job, who, write_states(given)))[0]
+
+
+def load_on_first(
+    job: Job, who: str, updater: Updater, path: str | os.PathLike[str]
+) -> tuple[dict[Hashable, StoredState], bool]:
+    """Let worker 0 read a file of states; return them there, on the others none, and whether it has an optimizer.
+
+    That becomes the updater's, on all workers, which all must call it.
+
+    Parameters
+    ----------
+    job, who
+        As in `gather_states`.
+    updater
+        Whose states are wanted.
+    path
+        The file.
+    """
+    loaded, content = Updater(updater.optimizer), b""
+    first_does(job, who + BY_ALL, lambda: loaded.load_states(path))
+    if loaded.optimizer is not updater.optimizer:  # the file has one
+        content = write_states({}, loaded.optimizer)
+    content = from_first(job, who, content)
+    if content:
+        updater.optimizer = read_states(content)[1] or updater.optimizer
+    updater.path = os.fspath(path)
+    return loaded.states, bool(content)
 
 
 # Arrays on their way.
