@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import torch
+from torch import Tensor
 
 from ..distributed import Job, Transfer
 
@@ -18,12 +19,15 @@ class Lockstep:
     """Lets workers take the same steps.
 
     Before each step a worker announces to the others, in two bytes, whether it has a batch. One that has continues at
-    once, for the step is taken in any case; only a worker that has none waits for the others' announcements.
+    once, for the step is taken in any case; only a worker that has none waits for the others' announcements, and one that
+    is `lead` steps ahead of another one.
 
     Parameters
     ----------
     job
         The workers.
+    lead
+        After how many steps a worker reads what the others have announced.
 
     Attributes
     ----------
@@ -41,13 +45,12 @@ class Lockstep:
     ['a', 'b']
     """
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, job: Job, lead: int = 1) -> None:
+        self._job, self._lead = job, lead
         self.count = self.missing = 0
         self.stopped = False
-        self._transfer: Transfer | None = None
-        # Whether a worker has a batch, and whether one ends the run: this worker's, and then all workers'.
-        self._flags = torch.zeros(2, dtype=torch.uint8)
+        # Of the steps whose announcements were not read yet: whether a worker has a batch, and whether one ends the run.
+        self._announced: list[tuple[Transfer, Tensor]] = []
 
     def steps(self, batches: Iterator[T], stops: Callable[[], bool]) -> Iterator[T | None]:
         """Yield the batches, and None while only others have one.
@@ -57,14 +60,16 @@ class Lockstep:
         batches
             This worker's.
         stops
-            Returns whether this worker wants to end the run. The others receive that in the next step, which all take.
+            Returns whether this worker wants to end the run. The others read that after `lead` steps, which all take.
         """
         self.count = self.missing = 0
         self.stopped = False
         while True:
-            self._receive()
-            if self.stopped:
-                return
+            # Always after the same steps: so all end the run after the same one.
+            if self.count % self._lead == 0:
+                self._receive()
+                if self.stopped:
+                    return
             batch = None if stops() else next(batches, None)
             self._announce(batch is not None, stops())
             if batch is None:
@@ -76,14 +81,15 @@ class Lockstep:
 
     def _announce(self, has_batch: bool, stops: bool) -> None:
         # A collective goes on by itself, and in as many calls with many workers: nobody waits for who is in a step.
-        self._flags = torch.tensor([has_batch, stops], dtype=torch.uint8)
-        self._transfer = self._job.largest(self._flags)
+        flags = torch.tensor([has_batch, stops], dtype=torch.uint8)
+        self._announced.append((self._job.largest(flags), flags))
 
     def _receive(self) -> bool:
-        """Wait for the last announcements; return whether any worker has a batch."""
-        if self._transfer is None:
-            return False
-        transfer, self._transfer = self._transfer, None
-        transfer.wait("fit, the next batch")
-        any_batch, self.stopped = map(bool, self._flags.tolist())
+        """Wait for the announcements of the last steps; return whether any worker has a batch in the newest one."""
+        announced, self._announced = self._announced, []
+        any_batch = False
+        for transfer, flags in announced:
+            transfer.wait("fit, the next batch")
+            any_batch, stops = map(bool, flags.tolist())
+            self.stopped = self.stopped or stops
         return any_batch

@@ -40,7 +40,9 @@ class Workers:
     job
         The workers.
     synchronous
-        Whether they train in step: each update is by the gradients of all.
+        Whether they train in step: each update is by the gradients of all, or their weights are averaged after so many.
+    lead
+        How many steps a worker may be ahead of another one.
 
     Attributes
     ----------
@@ -57,12 +59,12 @@ class Workers:
     (True, ['a batch', 'another one'])
     """
 
-    def __init__(self, job: Job, *, synchronous: bool) -> None:
+    def __init__(self, job: Job, *, synchronous: bool, lead: int = 1) -> None:
         self.job, self.synchronous = job, synchronous
         self.speaks = job.rank == 0 or _all_speak()
         self.shares_validation = False
         self.metrics = SharedMetrics(job)
-        self._lockstep = Lockstep(job)
+        self._lockstep = Lockstep(job, lead)
         self._reporting: set[int] = set()  # callbacks that all workers have
         self._others_paths: set[str] = set()  # of files that a worker before this one writes
         self._notes: set[str] = set()
