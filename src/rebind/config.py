@@ -148,6 +148,20 @@ OPTIONS: dict[str, Option] = {
             "waits; below 0, which is the default, any number, as in MXNet.",
         ),
         Option(
+            "REBIND_UPDATE_EVERY",
+            int,
+            1,
+            "With kvstore='dist_sync': after how many updates of its own weights a worker averages them with the "
+            "others; 1: each update is by the gradients of all.",
+        ),
+        Option(
+            "REBIND_OUTER_MOMENTUM",
+            float,
+            0.0,
+            "With REBIND_UPDATE_EVERY: the momentum by which the weights follow the average, as in DiLoCo, where it is "
+            "0.9; 0: they are the average.",
+        ),
+        Option(
             "REBIND_TUNE",
             int,
             0,

@@ -32,13 +32,15 @@ def sent_by_sockets() -> int:
     return total
 
 
-def push(kind: str) -> tuple[int, int]:
+def push(kind: str, update_every: int = 1) -> tuple[int, int]:
     """Push a big array some times; return the bytes at the sockets, and those of arrays that this worker sent."""
-    store = mx.kv.create("dist_sync")
+    store = mx.kv.create("dist_sync", update_every=update_every)
     store.set_gradient_compression({"type": kind})
     store.init("w", mx.nd.zeros((SIZE,)))
+    store.set_optimizer(mx.optimizer.create("sgd"))
     gradient = mx.nd.ones((SIZE,))
-    store.push("w", gradient)  # the first opens connections
+    for _ in range(update_every):
+        store.push("w", gradient)  # the first opens connections
     store.barrier()
     before, sent = sent_by_sockets(), store._job.bytes_sent
     for _ in range(PUSHES):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ..absent import old_names
 from .all_reduce import AllReduceStore, TestStore
+from .averaging import Averaging
 from .base import Key, KVStoreBase, capabilities_of, create, stores
 from .capabilities import Capabilities
 from .choose import choose_store, has_big_array
@@ -11,12 +12,14 @@ from .compression import Compression, Residuals
 from .dist_async import DistAsyncStore
 from .dist_sync import DistSyncStore
 from .local import KVStore
+from .local_steps import LocalStepsStore
 from .nccl import NCCLStore
 from .server import run_server
 from .staleness import Staleness
 
 __all__ = [
     "AllReduceStore",
+    "Averaging",
     "Capabilities",
     "Compression",
     "DistAsyncStore",
@@ -24,6 +27,7 @@ __all__ = [
     "KVStore",
     "KVStoreBase",
     "Key",
+    "LocalStepsStore",
     "NCCLStore",
     "Residuals",
     "Staleness",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from ..absent import absent_function
 from ..checks import warn_user
@@ -13,6 +13,7 @@ from ..errors import ArgumentError, NameLookupError, ParameterError, StateError,
 from ..ndarray import NDArray
 from ..protocols import StateTree
 from ..registry import Registry
+from .averaging import Averaging, read_averaging
 from .capabilities import Capabilities
 from .updating import Key, UpdateFunction, Updating
 
@@ -50,6 +51,10 @@ class KVStoreBase(Updating):
 
     #: What the store can do. Callers ask this, never `type`.
     capabilities: ClassVar[Capabilities] = Capabilities()
+
+    #: How many updates a worker makes of its own weights before those of all are averaged; with 1 there is one set of
+    #: weights, and each update of it is by the gradients of all.
+    update_every: int = 1
 
     # A program's own class need not call this one's constructor.
     _kind: str = ""
@@ -128,6 +133,27 @@ class KVStoreBase(Updating):
 
     def barrier(self) -> None:
         """Wait for the other workers; a single process has none to wait for."""
+
+    def synchronize(self) -> bool:
+        """Average weights that workers have updated by themselves; return whether there were any, here never.
+
+        >>> create("local").synchronize()
+        False
+        """
+        return False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `create` takes besides the name for a store like this one.
+
+        >>> create("local").options
+        {}
+        """
+        return {}
+
+    def with_averaging(self, averaging: Averaging) -> KVStoreBase:
+        """Return a store of the same kind whose workers update weights of their own, and average them."""
+        raise self._undefined("with_averaging()")
 
     def _barrier(self) -> None:
         # MXNet's name, which distributed programs call.
@@ -307,7 +333,13 @@ def _make_registered(klass: Callable[[], KVStoreBase], kind: str) -> KVStoreBase
 stores: Registry[Callable[[str], KVStoreBase]] = Registry("key-value store", KVStoreBase)
 
 
-def create(name: str = "local") -> KVStoreBase:
+def create(
+    name: str = "local",
+    *,
+    update_every: int | None = None,
+    outer_momentum: float | None = None,
+    outer_learning_rate: float | None = None,
+) -> KVStoreBase:
     """Return a new store.
 
     Parameters
@@ -318,6 +350,13 @@ def create(name: str = "local") -> KVStoreBase:
         over the workers of a job ``'dist_sync'``, ``'dist_device_sync'``, ``'dist_async'``, ``'horovod'`` and
         ``'byteps'``; or that of a class which `KVStoreBase.register` knows. An unknown name is an error; in MXNet it
         is a ``'local'`` store.
+    update_every
+        For ``'dist_sync'`` and its other names: after how many updates of its own weights, by its own gradients, a
+        worker averages them with those of the others. 1, the default unless ``REBIND_UPDATE_EVERY`` is set: each update
+        is by the gradients of all.
+    outer_momentum, outer_learning_rate
+        What is made of the mean, see `Averaging`. By default the mean itself; with momentum (``REBIND_OUTER_MOMENTUM``)
+        the rate is 0.7.
 
     Examples
     --------
@@ -335,7 +374,18 @@ def create(name: str = "local") -> KVStoreBase:
     if name.lower() not in stores:
         raise NameLookupError(f"kvstore.create: no store {name!r}{near_names(name, stores)}")
     warn_of_lone_workers(name)
-    return stores[name](name)
+    if not capabilities_of(name).averages_weights:
+        given = {"outer_momentum": outer_momentum, "outer_learning_rate": outer_learning_rate}
+        given["update_every"] = None if update_every == 1 else update_every
+        for option, value in given.items():
+            if value is not None:
+                raise ArgumentError(
+                    f"kvstore.create: {option} is for 'dist_sync' and its other names; got {value!r} for {name!r}"
+                )
+        return stores[name](name)
+    averaging = read_averaging(update_every, outer_momentum, outer_learning_rate)
+    made = stores[name](name)
+    return made if averaging is None else made.with_averaging(averaging)
 
 
 def warn_of_lone_workers(name: str | None) -> None:

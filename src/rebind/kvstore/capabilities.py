@@ -19,7 +19,8 @@ class Capabilities:
     spans_processes
         Its sums are over several processes, so that it is needed for a single device too.
     is_synchronous
-        A pull returns what all workers have pushed. Otherwise updates are applied in the order in which they arrive.
+        A pull returns what all workers have pushed, as of their last average if they average. Otherwise updates are
+        applied in the order in which they arrive.
     compresses
         It can compress gradients on their way between processes. (A store of one process says by its kind whether it
         compresses those of devices.)
@@ -28,6 +29,8 @@ class Capabilities:
     takes_ready_gradients
         A gradient can be pushed while backward still computes others: it has `begin_push`, `push_ready` and
         `end_push`.
+    averages_weights
+        Its workers can update weights of their own, and average them now and then: it has `with_averaging`.
     takes_lists
         Its methods take lists of keys too. Otherwise they get one key at a time, as from MXNet's `Module`: `init` or
         `broadcast`, then `pushpull`.
@@ -44,4 +47,5 @@ class Capabilities:
     compresses: bool = False
     keeps_values: bool = True
     takes_ready_gradients: bool = False
+    averages_weights: bool = False
     takes_lists: bool = True

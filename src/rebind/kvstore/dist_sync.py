@@ -17,6 +17,7 @@ from ..ndarray import NDArray
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..tuning import current
+from .averaging import Averaging
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .bucket import Bucket, Part, fill_buckets
 from .capabilities import Capabilities
@@ -25,6 +26,7 @@ from .compression import Compression
 from .divided_states import BY_ALL, divide_states, gather_states, load_on_first, states_from_first
 from .in_turn import OrderedWorker
 from .local import KVStore
+from .local_steps import LocalStepsStore
 from .records import broadcast, description, is_dense, sum_over_workers
 from .sharding import Sharding
 from .updater_agreement import describe_updater, may_update_beside, scope_of
@@ -61,7 +63,9 @@ class DistSyncStore(KVStore):
     [1.0, 1.0]
     """
 
-    capabilities = Capabilities(spans_processes=True, compresses=True, takes_ready_gradients=True)
+    capabilities = Capabilities(
+        spans_processes=True, compresses=True, takes_ready_gradients=True, averages_weights=True
+    )
 
     def __init__(self, kind: str = "dist_sync") -> None:
         super().__init__(kind)
@@ -106,6 +110,10 @@ class DistSyncStore(KVStore):
         1
         """
         return self._job.size
+
+    def with_averaging(self, averaging: Averaging) -> LocalStepsStore:
+        """Return a store whose workers update weights of their own, and average them through this one."""
+        return LocalStepsStore(self, averaging)
 
     def barrier(self) -> None:
         """Wait until all workers have come here."""

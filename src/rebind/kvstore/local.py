@@ -197,6 +197,11 @@ class KVStore(KVStoreBase):
 
     def load_state_dict(self, state: StateTree) -> None:
         """Continue from what `state_dict` returned, of a store with compressed gradients too."""
+        if state.get("updates"):
+            raise StateError(
+                "KVStore.load_state_dict: the state is of workers that have updated weights of their own since the "
+                f"last average, and needs update_every of 2 or more; got {self.update_every}"
+            )
         if self._residuals is not None:
             self._residuals.load_state_dict(state)
         elif state.get("residuals"):

@@ -7,10 +7,10 @@ import inspect
 
 from ..checks import is_of_rebind
 from ..distributed import JSON
-from ..optimizer import Updater, UpdateScope
+from ..optimizer import Optimizer, Updater, UpdateScope
 from .base import UpdateFunction
 
-__all__ = ["describe_updater", "may_update_beside", "scope_of"]
+__all__ = ["describe_updater", "may_update_beside", "optimizer_of", "scope_of"]
 
 
 def scope_of(updater: UpdateFunction | None) -> UpdateScope:
@@ -23,10 +23,18 @@ def scope_of(updater: UpdateFunction | None) -> UpdateScope:
         return "element"
     if not isinstance(updater, Updater):  # a function of a whole weight, as far as is known
         return "weight"
-    # One that stands for another, as that of SVRG does, updates the weights by that one.
-    optimizer = getattr(updater.optimizer, "default_opt", updater.optimizer)
     # Of the class itself: a subclass may have another rule.
-    return vars(type(optimizer)).get("update_scope", "weight")
+    return vars(type(optimizer_of(updater))).get("update_scope", "weight")
+
+
+def optimizer_of(updater: Updater) -> Optimizer:
+    """Return the optimizer that updates weights: one that stands for another, as that of SVRG does, has it do so.
+
+    >>> from rebind.optimizer import create
+    >>> type(optimizer_of(Updater(create("sgd")))).__name__
+    'SGD'
+    """
+    return getattr(updater.optimizer, "default_opt", updater.optimizer)
 
 
 def may_update_beside(updater: UpdateFunction | None) -> bool:

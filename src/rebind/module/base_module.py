@@ -326,6 +326,9 @@ class BaseModule:
         """Return the stores that gradients go through; none before `init_optimizer`."""
         return []
 
+    def pull_weights(self) -> None:
+        """Take the weights of a store that has changed them by itself: it has averaged, or resumed."""
+
     def take_no_batch(self) -> None:
         """Set gradients as a batch without samples has them: for a step in which only other workers have a batch."""
         if self.batches_per_update == 1:  # otherwise the sums of earlier batches stay as they are

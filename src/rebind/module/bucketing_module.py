@@ -49,7 +49,7 @@ __all__ = ["BucketingModule"]
 @delegates(
     "buckets.default",
     "parameters policy binding networks parameter_names trained_params grad_req_of_parameters unify_devices "
-    "auxiliary_arrays stores take_no_batch optimizers number_parameters",
+    "auxiliary_arrays stores pull_weights take_no_batch optimizers number_parameters",
 )
 @delegates("buckets", "install_monitor", after=("bind",))
 @delegates("buckets.default", "get_params", after=("init_params",))

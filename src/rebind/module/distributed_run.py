@@ -40,7 +40,8 @@ def distributed_run(
         yield None
         return
     synchronous = all(store.capabilities.is_synchronous for store in module.stores())
-    module.workers = workers = Workers(job, synchronous=synchronous)
+    lead = min((store.update_every for store in module.stores()), default=1)
+    module.workers = workers = Workers(job, synchronous=synchronous, lead=lead)
     try:
         workers.agree(settings, metric, position, bar=is_wanted(settings.progress))
         if position.batch:  # what it has measured stays

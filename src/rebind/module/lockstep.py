@@ -19,8 +19,8 @@ class Lockstep:
     """Lets workers take the same steps.
 
     Before each step a worker announces to the others, in two bytes, whether it has a batch. One that has continues at
-    once, for the step is taken in any case; only a worker that has none waits for the others' announcements, and one that
-    is `lead` steps ahead of another one.
+    once, for the step is taken in any case; only a worker that has none waits for the others' announcements, and one
+    that is `lead` steps ahead of another one.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Lockstep:
         self._job, self._lead = job, lead
         self.count = self.missing = 0
         self.stopped = False
-        # Of the steps whose announcements were not read yet: whether a worker has a batch, and whether one ends the run.
+        # Of the steps that were not read yet: whether a worker has a batch, and whether one ends the run.
         self._announced: list[tuple[Transfer, Tensor]] = []
 
     def steps(self, batches: Iterator[T], stops: Callable[[], bool]) -> Iterator[T | None]:
@@ -60,7 +60,7 @@ class Lockstep:
         batches
             This worker's.
         stops
-            Returns whether this worker wants to end the run. The others read that after `lead` steps, which all take.
+            Returns whether this worker wants to end the run. The others read of it after `lead` steps, which all take.
         """
         self.count = self.missing = 0
         self.stopped = False

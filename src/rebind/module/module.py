@@ -14,7 +14,7 @@ from ..errors import ParameterError, StateError
 from ..executor import DataParallelExecutorGroup, GradReqs, run_as
 from ..executor.group.replicas import GroupDevices
 from ..io import DataDesc
-from ..kvstore import KVStoreBase
+from ..kvstore import KVStoreBase, create
 from ..logs import resolve
 from ..metric import EvalMetric
 from ..monitor import Monitor
@@ -56,8 +56,10 @@ from .update_policy import UpdatePolicy
 
 __all__ = ["Module"]
 
-#: What makes executors and updaters of a copy: how to bind it; kind of store, optimizer and state of the run.
-Copied: TypeAlias = "tuple[Binding | None, tuple[str | None, Optimizer, StateTree] | None]"
+#: What makes executors and updaters of a copy: how to bind it; store, optimizer and state of the run.
+Copied: TypeAlias = "tuple[Binding | None, tuple[CopiedStore | None, Optimizer, StateTree] | None]"
+#: The name of a store, its options, and what this process has in one with options.
+CopiedStore: TypeAlias = tuple[str, dict[str, Any], StateTree]
 
 _NAMES = Kind("a list of names", lambda value: isinstance(value, Iterable))  # one name is a list of it
 _GROUPS = Kind("a dict or a list of dicts", lambda value: isinstance(value, (Mapping, list, tuple)))
@@ -167,8 +169,9 @@ class Module(BaseModule):
     def __getstate__(self) -> dict[str, object]:
         # Executors and updaters are made again: what is copied is how to make them, and the values.
         policy = self.policy
-        kind = None if policy is None or policy.store is None else policy.store.type
-        training = None if policy is None else (kind, policy.optimizer_in_use, self.run_state())
+        used = None if policy is None else policy.store
+        store = None if used is None else (used.type, used.options, used.state_dict() if used.options else {})
+        training = None if policy is None else (store, policy.optimizer_in_use, self.run_state())
         copied = (self.binding if self.binded else None, training)
         return {**super().__getstate__(), "policy": None, "_copied": copied}
 
@@ -178,9 +181,14 @@ class Module(BaseModule):
         if binding is not None:
             self.bind_to(binding)
         if training is not None:
-            kvstore, optimizer, run = training
-            self.init_optimizer(kvstore, optimizer)
+            store, optimizer, run = training
+            kind, options, values = store or (None, {}, {})
+            made = create(kind, **options) if kind and options else kind
+            self.init_optimizer(made, optimizer)
             self.load_run_state(run)  # last: binding and a new optimizer start from nothing
+            if isinstance(made, KVStoreBase):
+                made.load_state_dict(values)
+                self.pull_weights()
 
     # What it is.
 
@@ -553,6 +561,10 @@ class Module(BaseModule):
 
     def stores(self) -> list[KVStoreBase]:
         return [] if self.policy is None or self.policy.store is None else [self.policy.store]
+
+    def pull_weights(self) -> None:
+        if self.policy is not None:
+            self.policy.pull_weights(self._parameters)
 
     def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
         return list(self._network.executors("auxiliary_arrays()").aux_arrays)

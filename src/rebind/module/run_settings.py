@@ -31,9 +31,9 @@ Settings: TypeAlias = dict[str, "str | int | float | bool | None"]
 #: The settings that describe the training data; what is given counts always, there being no other data.
 DATA = ("train_data", "samples", "content", "workers")
 #: Those of the run besides the optimizer; what is given counts always.
-RUN = (*DATA, "eval_metric", "accumulate", "num_epoch")
+RUN = (*DATA, "eval_metric", "accumulate", "update_every", "num_epoch")
 #: Those from which the scale of the gradients follows.
-BATCH = ("train_data", "accumulate", "workers")
+BATCH = ("train_data", "accumulate", "update_every", "workers")
 #: Numbers of an optimizer that are progress, or follow from the batch size.
 _NO_SETTINGS = frozenset(("num_update", "begin_num_update"))
 
@@ -72,12 +72,14 @@ def settings_of(
     num_epoch: int,
     accumulate: int = 1,
     workers: int = 1,
+    update_every: int = 1,
 ) -> Settings:
     """Return the settings of a call of `fit`, before training changes any of them."""
     found = _optimizer_settings(module) | _data_settings(data)
     found["eval_metric"] = ", ".join(str(each.name) for each in members_of(metric))
     found["accumulate"] = accumulate
     found["workers"] = workers
+    found["update_every"] = update_every
     found["num_epoch"] = num_epoch
     return found
 

@@ -43,7 +43,7 @@ class ChainState(TypedDict):
 
 @declares_steps()
 @calls_all("stores auxiliary_arrays scaled_gradients parameter_names optimizers", joined=True)
-@calls_all("unify_devices take_no_batch apply_gradients", joined=False)
+@calls_all("unify_devices take_no_batch apply_gradients pull_weights", joined=False)
 @calls_all("clear_gradients install_monitor", joined=False, after=("bind",))
 @delegates("_last", "get_outputs", after=("bind", "init_params"))
 @delegates("_last", "output_descs output_axes")

@@ -292,7 +292,8 @@ class TrainingLoop:
             self.use_waiting()
         self.reporter.bar.end_epoch()
         self._nan_search.end_epoch()
-        # First, so that callbacks save, and the validation measures, auxiliary states that all devices agree on.
+        # First, so that callbacks save, and the validation measures, what all workers and devices agree on.
+        self.average()
         module.unify_devices()
         if self.workers is not None:
             self.workers.unify(module.auxiliary_arrays())
@@ -310,6 +311,11 @@ class TrainingLoop:
             params = module.get_params()
             for callback in callbacks:
                 stopping_together(self.workers, callback, epoch, module.symbol, *params)
+
+    def average(self) -> None:
+        """Average the weights of workers that have updated their own since the last average."""
+        if any([store.synchronize() for store in self.module.stores()]):
+            self.module.pull_weights()
 
     def validate(self, epoch: int) -> None:
         """Measure an epoch's parameters; the figures count even if a callback stops the training.
@@ -373,6 +379,7 @@ class TrainingLoop:
         text = "Training ends early, after %d epochs and %d batches. %s"
         self.log(text, *self.position, stop)
         self.reporter.bar.say(text % (*self.position, stop))
+        self.average()
         self.save(stopped=True)
 
     @property

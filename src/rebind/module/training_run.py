@@ -132,6 +132,7 @@ class TrainingRun:
             num_epoch=settings.last_epoch,
             accumulate=settings.accumulate,
             workers=1 if job is None else job.size,
+            update_every=min((store.update_every for store in module.stores()), default=1),
         )
         self._rest: Iterable[Batch] | None = None  # of the epoch in which the run resumes
         # For an iterator without a state: whether it was reset before this epoch, and the random state before that.
@@ -229,6 +230,7 @@ class TrainingRun:
         if found.is_own:  # another worker's would draw the very numbers that it draws
             for store, saved in zip(self.module.stores(), state.get("stores", ()), strict=False):
                 store.load_state_dict(saved)
+            self.module.pull_weights()  # those of this worker, where it has its own
             set_random_state(state["random"])  # last, because resuming the data may have drawn numbers
         if self._speaks:
             self._log_position(path, position)

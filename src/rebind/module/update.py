@@ -44,8 +44,14 @@ def make_policy(
     names, count = parameters.names, len(parameters.devices)
     first_arrays = {name: arrays[0] for name, arrays in parameters.by_device().items()}
     store, store_updates = choose_store(settings.kvstore, count, first_arrays)
-    # Workers that do not wait for each other update one by one, each by the gradients of its own batch.
-    if store is not None and store.capabilities.spans_processes and store.capabilities.is_synchronous:
+    # Workers that do not wait for each other update one by one, each by the gradients of its own batch; those that
+    # average update weights of their own so.
+    if (
+        store is not None
+        and store.capabilities.spans_processes
+        and store.capabilities.is_synchronous
+        and store.update_every == 1
+    ):
         samples *= store.num_workers
     # MXNet's numbering, by which optimizers find multipliers, and .states files their states: a parameter has an
     # index on each device, unless the store updates, which knows it by its name.
@@ -107,6 +113,9 @@ class LocalUpdate(UpdatePolicy):
 
     def keys(self, name: str) -> list[Key]:
         return [self._indices[name] + k for k in range(self._num_devices)]
+
+    def pull_weights(self, parameters: Parameters) -> None:
+        """Leave the weights: the devices have them."""
 
     def update(self, trained: Sequence[Trained]) -> None:
         """Sum the gradients over the devices, and update each device's weights."""
@@ -184,6 +193,12 @@ class StoreUpdate(UpdatePolicy):
                 continue
             self.store.put(name, arrays[0])
             self.store.pull(name, arrays)
+
+    def pull_weights(self, parameters: Parameters) -> None:
+        """Give all devices the store's weights."""
+        if self.store.capabilities.takes_lists:
+            by_device = parameters.by_device()
+            self.store.pull(list(by_device), list(by_device.values()))
 
     def update(self, trained: Sequence[Trained]) -> None:
         """Push the gradients, and pull the weights."""

@@ -127,6 +127,10 @@ class UpdatePolicy(ABC):
             if self.store.capabilities.spans_processes:  # all start from the weights of worker 0
                 self.store.pull(name, arrays)
 
+    @abstractmethod
+    def pull_weights(self, parameters: Parameters) -> None:
+        """Give all devices the weights of the store, if that has them."""
+
     def _note_devices(self, parameters: Parameters) -> None:
         arrays = (each for of_name in parameters.by_device().values() for each in of_name)
         self._device_ids.update(each.device.device_id for each in arrays)

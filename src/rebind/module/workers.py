@@ -158,7 +158,7 @@ class Workers:
             self.raise_together("fit, a callback")
 
     def stop(self, stop: StopTraining) -> None:
-        """Note that a callback of this worker ends the run; the others hear of it in the next step."""
+        """Note that a callback of this worker ends the run; the others read of it after `lead` steps."""
         self._stop = self._stop or stop
 
     def raise_together(self, what: str) -> None:

@@ -122,6 +122,8 @@ class Optimizer(Algorithm[State]):
 
     #: Whether a mixed-precision state is ``(master, state)``; otherwise ``(state, master)``.
     master_first: ClassVar[bool] = True
+    #: Whether a weight is computed from the state alone, so that one which is set meanwhile is forgotten.
+    weights_follow_states: ClassVar[bool] = False
     #: Which method calls `_update_impl`.
     impl_of: ClassVar[ImplOf] = ""
 
@@ -164,6 +166,21 @@ class Optimizer(Algorithm[State]):
         # Of the master, so that the state is float32 as well.
         state = self.create_state(index, master)
         return (master, state) if self.master_first else (state, master)
+
+    def master_of(self, weight: NDArray, state: StoredState) -> NDArray | None:
+        """Return the master copy of a weight, which is in its state; None for a weight without one.
+
+        >>> optimizer, weight = (
+        ...     create("sgd", multi_precision=True),
+        ...     NDArray(torch.ones(2, dtype=torch.float16)),
+        ... )
+        >>> state = optimizer.create_state_multi_precision(0, weight)
+        >>> optimizer.master_of(weight, state).tensor
+        tensor([1., 1.])
+        """
+        if not isinstance(state, (tuple, list)) or not self._has_master(weight):
+            return None
+        return cast(NDArray, state[0 if self.master_first else 1])
 
     def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Update a weight and its state in place; or several, given as lists.

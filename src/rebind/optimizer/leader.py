@@ -59,6 +59,7 @@ class Ftrl(Optimizer[Sums]):
     """
 
     update_scope: ClassVar[UpdateScope] = "element"
+    weights_follow_states: ClassVar[bool] = True
     asked: ClassVar[tuple[str, ...]] = ("_update_count", "_get_wd", "_get_lr")
 
     lamda1: float = 0.01
@@ -112,6 +113,7 @@ class FTML(Optimizer[Leader]):
     """
 
     update_scope: ClassVar[UpdateScope] = "element"
+    weights_follow_states: ClassVar[bool] = True
 
     beta1: float = 0.6
     beta2: float = 0.999

@@ -66,16 +66,13 @@ def meet_workers(module: Module) -> None:
     >>> import rebind as mx
     >>> meet_workers(mx.mod.Module(mx.sym.square(mx.sym.var("data")), label_names=None))  # it is alone
     """
-    policy, stores = module.policy, module.stores()
-    if policy is None or job_of(stores) is None:
+    stores = module.stores()
+    if job_of(stores) is None:
         return
     for store in stores:
         store.barrier()
-        if policy.on_store and not store.capabilities.is_synchronous:  # the newest ones are in the store
-            weights = {
-                name: each for name, each in module.parameters.by_device().items() if name in policy.names
-            }
-            store.pull(list(weights), list(weights.values()))
+        if store.synchronize() or not store.capabilities.is_synchronous:  # the newest ones are in the store
+            module.pull_weights()
 
 
 def write_means(
