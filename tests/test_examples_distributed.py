@@ -77,11 +77,12 @@ def test_digits_with_any_number_of_workers_and_after_a_restart(tmp_path: Path) -
     ("arguments", "flags"),
     [
         (("--compress", "2bit"), ()),
+        (("--update-every", "4"), ()),
         (("--svrg",), ()),
         (("--kvstore", "dist_async"), ()),
         (("--kvstore", "dist_async"), ("-s", 1)),
     ],
-    ids=["2bit", "svrg", "async", "async with a server"],
+    ids=["2bit", "averages", "svrg", "async", "async with a server"],
 )
 def test_digits_otherwise(arguments: tuple[str, ...], flags: tuple[object, ...], tmp_path: Path) -> None:
     right, _ = train(tmp_path, 2, *arguments, flags=flags)

@@ -2,6 +2,7 @@
 
     rebind launch -n 4 python examples/distributed/train_digits.py
     rebind launch -n 4 -s 2 python examples/distributed/train_digits.py --kvstore dist_async
+    rebind launch -n 4 python examples/distributed/train_digits.py --update-every 4
     rebind launch -n 2 python examples/distributed/train_digits.py --compress 2bit
     rebind launch -n 2 python examples/distributed/train_digits.py --svrg
     rebind launch -n 2 --max-restarts 1 python examples/distributed/train_digits.py --checkpoint run --lose-worker 1
@@ -97,6 +98,13 @@ def accuracy(module: mx.mod.Module) -> float:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kvstore", default="dist_sync", help="dist_sync or dist_async")
+    parser.add_argument(
+        "--update-every",
+        type=int,
+        default=1,
+        metavar="K",
+        help="average weights after K updates of each worker's own",
+    )
     parser.add_argument("--compress", choices=["1bit", "2bit"], help="send gradients in so many bits")
     parser.add_argument("--svrg", action="store_true", help="train by variance-reduced gradients")
     parser.add_argument(
@@ -112,7 +120,7 @@ if __name__ == "__main__":
     parser.add_argument("--lr", type=float, default=0.02)
     parser.add_argument("--save", metavar="FILE", help="where worker 0 writes the parameters")
     options = parser.parse_args()
-    kv = mx.kv.create(options.kvstore)
+    kv = mx.kv.create(options.kvstore, update_every=options.update_every)
     logging.basicConfig(level=logging.INFO if kv.rank == 0 else logging.WARNING, format="%(message)s")
     if options.compress:
         # As large as the gradients, which are sums over the batch: of larger ones the rest would wait too long.

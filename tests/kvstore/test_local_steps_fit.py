@@ -213,6 +213,45 @@ def test_files_have_the_average(tmp_path):
     assert run_job(save_files, 2, str(tmp_path)) == [True, True]
 
 
+# Learning.
+
+HELD_OUT = 597
+
+
+def read_digits(options: dict[str, float]) -> float:
+    """Train on this worker's digits; return the share of the others that are read right."""
+    from sklearn.datasets import load_digits
+
+    pictures, labels = load_digits(return_X_y=True)
+    order = np.random.RandomState(0).permutation(len(labels))
+    pictures, labels = (pictures[order] / 16).astype("float32"), labels[order]
+    store = mx.kv.create("dist_sync", **options)
+    own, held_out = slice(HELD_OUT + store.rank, None, store.num_workers), slice(HELD_OUT)
+    mx.random.seed(0)
+    np.random.seed(store.rank)
+    hidden = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=128, name="fc1")
+    output = mx.sym.FullyConnected(mx.sym.Activation(hidden, act_type="relu"), num_hidden=10, name="fc2")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(output, name="softmax"))
+    module.fit(
+        mx.io.NDArrayIter(pictures[own], labels[own], 32 // store.num_workers, shuffle=True),
+        kvstore=store,
+        initializer=mx.init.Xavier(),
+        optimizer_params={"learning_rate": 0.1, "momentum": 0.9},
+        num_epoch=10,
+    )
+    [(_, share)] = module.score(mx.io.NDArrayIter(pictures[held_out], labels[held_out], HELD_OUT), "acc")
+    return share
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_averages_read_digits_as_well_as_sums_of_gradients(workers):
+    pytest.importorskip("sklearn")
+    whole, *_ = run_job(read_digits, workers, {}, timeout=300)
+    averaged = run_job(read_digits, workers, {"update_every": 4}, timeout=300)
+    assert len(set(averaged)) == 1
+    assert averaged[0] > max(whole - 0.005, 0.95)
+
+
 # Steps, and their end.
 
 
