@@ -564,7 +564,7 @@ class Module(BaseModule):
 
     def pull_weights(self) -> None:
         if self.policy is not None:
-            self.policy.pull_weights(self._parameters)
+            self.policy.pull_weights(self.parameters)
 
     def auxiliary_arrays(self) -> list[Sequence[NDArray]]:
         return list(self._network.executors("auxiliary_arrays()").aux_arrays)

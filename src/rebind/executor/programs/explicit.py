@@ -12,7 +12,7 @@ import functools
 import operator
 import types
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, fx
@@ -179,7 +179,7 @@ class _BackwardWriter:
 
     def _read(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return inputs in the place of results of forward."""
-        return cast("tuple[Any, ...]", fx.node.map_arg(results, self._input))
+        return fx.node.map_arg(results, self._input)
 
     def _input(self, step: fx.Node) -> fx.Node:
         if step not in self._inputs:
@@ -195,7 +195,8 @@ class _BackwardWriter:
 
     def _start_from_losses(self) -> list[tuple[fx.Node, fx.Node]]:
         """Write the gradients of the losses' inputs; return those of labels, which may be None."""
-        outputs, _, loss_inputs = self._plan.code.graph.output_node().args[0]  # type: ignore[misc]  # as `Values`
+        results: Any = self._plan.code.graph.output_node().args[0]  # as `Values`
+        outputs, _, loss_inputs = results
         labels: list[tuple[fx.Node, fx.Node]] = []
         for output, loss, sources in zip(outputs, self._plan.losses, loss_inputs, strict=True):
             if loss is None:
