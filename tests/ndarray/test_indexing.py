@@ -221,6 +221,26 @@ def test_keys_that_do_not_fit(key, says):
             use()
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        (slice(None), [0, 1], ..., 0),  # the ellipsis has no axes, and divides the arrays still
+        (slice(None, None, -1), [0, 1], ..., 0),
+        (None, False, ..., 0, 0, 0),
+        (0, slice(None, None, -2), [0, 1]),
+        (slice(None, None, -1), 0, slice(2)),
+    ],
+    ids=repr,
+)
+def test_arrays_beside_others(key):
+    values = filled((2, 3, 4))
+    array = mx.nd.array(values)
+    np.testing.assert_array_equal(array[key].asnumpy(), as_found(values[key]))
+    array[key] = 0
+    values[key] = 0
+    np.testing.assert_array_equal(array.asnumpy(), values)
+
+
 @pytest.mark.parametrize("key", [([0, 1], [0, 1, 2]), (slice(None, None, -1),), ([0, 1],)], ids=repr)
 def test_what_does_not_broadcast(key):
     array = mx.nd.zeros((3, 4))
