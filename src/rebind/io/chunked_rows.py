@@ -88,7 +88,7 @@ class ChunkedRows:
                 self._at, self._rows, self._next = at, chunk.rows, 0
             stop = min(self._next + count, len(self._rows[0]))
             if stop > self._next:  # a chunk may hold nothing but blank lines
-                parts.append([each[self._next : stop] for each in self._rows])
+                parts.append([rows[self._next : stop] for rows in self._rows])
             count -= stop - self._next
             self._next = stop
         return parts[0] if len(parts) == 1 else [join_rows(pieces) for pieces in zip(*parts)]
@@ -153,15 +153,15 @@ class FilesInStep:
 
     def read(self, count: int) -> list[Rows]:
         """Return the next `count` rows of data and of labels, fewer at the end, and an empty list after it."""
-        found = [file.read(count) for file in self._files.values()]
-        lengths = [len(rows[0]) if rows else 0 for rows in found]
+        by_file = [file.read(count) for file in self._files.values()]
+        lengths = [len(rows[0]) if rows else 0 for rows in by_file]
         if len(set(lengths)) > 1:
             data, label = self._files
             shorter, longer = (data, label) if lengths[0] < lengths[1] else (label, data)
             raise ShapeError(
                 f"{self._who}: {label} must have a line for each of {data}; {shorter} ends before {longer}"
             )
-        return found[0] if len(found) == 1 or not lengths[0] else [rows[0] for rows in found]
+        return by_file[0] if len(by_file) == 1 or not lengths[0] else [rows[0] for rows in by_file]
 
     def arrays(self, rows: Sequence[Rows]) -> tuple[NDArray, NDArray]:
         """Return the arrays of a batch, which may be written into: here alone their storage is decided."""

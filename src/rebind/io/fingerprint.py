@@ -21,11 +21,11 @@ def fingerprint_of(arrays: Iterable[tuple[str, torch.Tensor]]) -> str:
     >>> fingerprint_of([("data", one)]) == fingerprint_of([("data", two)])
     False
     """
-    found = hashlib.blake2b(digest_size=4)
-    for name, each in arrays:
-        found.update(f"{name} {tuple(each.shape)} {each.dtype} ".encode())
-        rows = each.shape[0] if each.dim() else 0
+    digest = hashlib.blake2b(digest_size=4)
+    for name, tensor in arrays:
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype} ".encode())
+        rows = tensor.shape[0] if tensor.dim() else 0
         positions = torch.linspace(0, rows - 1, min(rows, _SAMPLES)).long()
-        samples = each.detach()[positions.to(each.device)] if rows else each.detach()
-        found.update(samples.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+        samples = tensor.detach()[positions.to(tensor.device)] if rows else tensor.detach()
+        digest.update(samples.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

@@ -107,11 +107,11 @@ class NDArrayIter(DataIter):
             [
                 DataDesc(
                     name,
-                    (batch_size, *each.shape[1:]),
-                    each.dtype if isinstance(each, NDArray) else np.float32,
+                    (batch_size, *samples.shape[1:]),
+                    samples.dtype if isinstance(samples, NDArray) else np.float32,
                     layout,
                 )
-                for name, each in arrays
+                for name, samples in arrays
             ]
             for arrays in (self.data, self.label)
         )
@@ -136,7 +136,7 @@ class NDArrayIter(DataIter):
         >>> [array.shape for array in NDArrayIter(np.zeros((10, 3)), np.zeros(10)).data_list]
         [(10, 3), (10,)]
         """
-        return [each for _, each in self.data + self.label]
+        return [samples for _, samples in self.data + self.label]
 
     @property
     def num_source(self) -> int:
@@ -156,7 +156,9 @@ class NDArrayIter(DataIter):
         >>> one.fingerprint() == same.fingerprint(), one.fingerprint() == other.fingerprint()
         (True, False)
         """
-        named = [(name, each.tensor) for name, each in self.data + self.label if isinstance(each, NDArray)]
+        named = [
+            (name, samples.tensor) for name, samples in self.data + self.label if isinstance(samples, NDArray)
+        ]
         # None with rows that are read on demand: to sample them would read all over a file.
         return fingerprint_of(named) if len(named) == self.num_source else None
 
@@ -278,9 +280,9 @@ class NDArrayIter(DataIter):
         whole = start >= 0 and stop <= self.num_data
         if whole and self._order is None:
             # Consecutive samples: views, without a copy.
-            return [rows_between(each, start, stop) for _, each in arrays]
+            return [rows_between(samples, start, stop) for _, samples in arrays]
         indices = self._order[start:stop] if whole else self._indices_between(start, stop)  # type: ignore[index]  # None has returned
-        return [rows_at(each, indices) for _, each in arrays]
+        return [rows_at(samples, indices) for _, samples in arrays]
 
 
 def named_arrays(
@@ -305,21 +307,21 @@ def named_arrays(
 
 
 def _as_samples(value: SampleArray, who: str) -> Samples:
-    found: Samples
+    samples: Samples
     if isinstance(value, NDArray):
-        found = value
+        samples = value
     elif (on_demand := rows_on_demand(value)) is not None:
-        found = on_demand
+        samples = on_demand
     elif isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "shape")):
         # float32 whatever the type, as in MXNet: labels of integers too
-        found = _as_float32(np.asarray(value))
+        samples = _as_float32(np.asarray(value))
     else:
         raise ArgumentError(
             f"NDArrayIter: {who} must be a NumPy array or an NDArray; got {type(value).__name__}"
         )
     if not getattr(value, "shape", ()):
         raise ShapeError(f"NDArrayIter: {who} must have samples along its first axis; got a single number")
-    return found
+    return samples
 
 
 def _as_float32(value: np.ndarray) -> NDArray:
@@ -332,7 +334,7 @@ def _as_float32(value: np.ndarray) -> NDArray:
 
 def _common_length(arrays: list[tuple[str, Samples]]) -> int:
     """Return how many samples the first array has; others may have more, of which the first are used, as in MXNet."""
-    lengths = {name: each.shape[0] for name, each in arrays}
+    lengths = {name: samples.shape[0] for name, samples in arrays}
     length = arrays[0][1].shape[0]
     text = f"NDArrayIter: all arrays must have the same number of samples; got {lengths}"
     if min(lengths.values()) < length:

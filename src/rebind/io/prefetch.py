@@ -17,7 +17,7 @@ __all__ = ["PrefetchingIter"]
 _ITERATORS = Kind("an iterator or a list of them", lambda value: hasattr(value, "next") or LIST.allows(value))
 _NEW_NAMES = Kind(
     "a list with a dict for each iterator",
-    lambda value: isinstance(value, (list, tuple)) and all(isinstance(each, Mapping) for each in value),
+    lambda value: isinstance(value, (list, tuple)) and all(isinstance(names, Mapping) for names in value),
 )
 
 
@@ -53,7 +53,9 @@ class PrefetchingIter(CurrentBatch):
         self.iters: list[DataIter] = (
             [iters] if hasattr(iters, "next") else list(iters)  # type: ignore[list-item]  # by its method: a script's own iterator need not derive from DataIter
         )
-        check_kind("PrefetchingIter", ITERATOR, **{f"iters[{i}]": each for i, each in enumerate(self.iters)})
+        check_kind(
+            "PrefetchingIter", ITERATOR, **{f"iters[{i}]": source for i, source in enumerate(self.iters)}
+        )
         if not self.iters:
             raise ArgumentError("PrefetchingIter: iters must hold at least one iterator; got none")
         for who, names in (("rename_data", rename_data), ("rename_label", rename_label)):
@@ -73,8 +75,8 @@ class PrefetchingIter(CurrentBatch):
 
     def fingerprint(self) -> str | None:
         """Return the hashes of the iterators' samples; None where one has none."""
-        found = [each.fingerprint() if isinstance(each, DataIter) else None for each in self.iters]
-        return "+".join(text for text in found if text) if all(found) else None
+        hashes = [source.fingerprint() if isinstance(source, DataIter) else None for source in self.iters]
+        return "+".join(text for text in hashes if text) if all(hashes) else None
 
     @property
     def provide_data(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
@@ -96,13 +98,13 @@ class PrefetchingIter(CurrentBatch):
 
     def _provided(self, name: str, new_names: Sequence[Mapping[str, str]] | None) -> list[DataDesc]:
         pairs = zip(self.iters, new_names or [{}] * self.n_iter, strict=True)
-        return [desc for each, new in pairs for desc in as_descs(getattr(each, name), new)]
+        return [desc for source, new in pairs for desc in as_descs(getattr(source, name), new)]
 
     def reset(self) -> None:
         """Begin a new epoch; batches that were read ahead are dropped."""
         self.close()
-        for each in self.iters:
-            each.reset()
+        for source in self.iters:
+            source.reset()
         self._positions = [None] * self.n_iter
         self._done = False
 
@@ -117,7 +119,7 @@ class PrefetchingIter(CurrentBatch):
             return False
         if self._readers is None:
             depth = current().prefetched_batches
-            self._readers = [Reader(each, depth) for each in self.iters]
+            self._readers = [Reader(source, depth) for source in self.iters]
         batches, self._positions = map(list, zip(*(reader.get() for reader in self._readers), strict=True))
         if None in batches:
             self._done = True
@@ -131,8 +133,8 @@ class PrefetchingIter(CurrentBatch):
         if len(set(pads)) != 1:
             raise ShapeError(f"PrefetchingIter: iterators must have the same padding; got {pads}")
         self.current_batch = DataBatch(
-            [each for batch in batches for each in batch.data],
-            [each for batch in batches for each in batch.label or ()],
+            [array for batch in batches for array in batch.data],
+            [array for batch in batches for array in batch.label or ()],
             pad=pads[0],
             index=batches[0].index,
             bucket_key=batches[0].bucket_key,
@@ -145,14 +147,14 @@ class PrefetchingIter(CurrentBatch):
         """Return the position after the last batch that was returned, not the last one that was read ahead."""
         return {
             "iters": [
-                each.state_dict() if position is None else position
-                for each, position in zip(self.iters, self._positions, strict=True)
+                source.state_dict() if position is None else position
+                for source, position in zip(self.iters, self._positions, strict=True)
             ]
         }
 
     def load_state_dict(self, state: State) -> None:
         self.close()
-        for each, position in zip(self.iters, state["iters"], strict=True):
-            each.load_state_dict(position)
+        for source, position in zip(self.iters, state["iters"], strict=True):
+            source.load_state_dict(position)
         self._positions = [None] * self.n_iter
         self._done = False

@@ -126,10 +126,10 @@ def _by_simdjson(text: bytes, whole: bool) -> np.ndarray | None:
         numbers = parser.parse(b"[%b0]" % text).as_buffer(of_type="i" if whole else "d")  # type: ignore[union-attr]
     finally:
         _idle.append(parser)
-    found = np.frombuffer(numbers, np.int64 if whole else np.float64)[:-1]
-    if not whole and (found == 0).any() and _has_whole_minus_zero(np.frombuffer(text, np.uint8)):
+    values = np.frombuffer(numbers, np.int64 if whole else np.float64)[:-1]
+    if not whole and (values == 0).any() and _has_whole_minus_zero(np.frombuffer(text, np.uint8)):
         return None
-    return found
+    return values
 
 
 @cache

@@ -95,10 +95,10 @@ class RoundedBatches(DataIter):
         count = len(index)
         if self._before is None:
             missing = self.batch_size - count
-            rest, numbers = [zero_rows(missing, each) for each in rows], np.zeros(missing, np.uint64)
+            rest, numbers = [zero_rows(missing, part) for part in rows], np.zeros(missing, np.uint64)
         else:
             before, numbers = self._before
-            rest, numbers = [each[count:] for each in before], numbers[count:]
+            rest, numbers = [part[count:] for part in before], numbers[count:]
         return _joined([rows, rest]), np.concatenate([index, numbers])
 
     def reset(self) -> None:

@@ -80,11 +80,13 @@ def _parse(who: str, known: Mapping[str, Parameter], given: Mapping[str, object]
     missing = [name for name, parameter in known.items() if parameter.required and name not in given]
     if missing:
         raise ArgumentError(f"{who}: {', '.join(missing)} must be given; got {', '.join(given) or 'nothing'}")
-    found: dict[str, object] = {}
+    parsed: dict[str, object] = {}
     for name, value in given.items():
         if name in known:
             try:
-                found[name] = known[name].parse(os.fspath(value) if isinstance(value, os.PathLike) else value)
+                parsed[name] = known[name].parse(
+                    os.fspath(value) if isinstance(value, os.PathLike) else value
+                )
             except (ArgumentError, ParameterError) as error:
                 raise type(error)(f"{who}: {error}", argument=name) from None
-    return found
+    return parsed

@@ -47,10 +47,10 @@ class SparseRows:
 
     def dense(self) -> np.ndarray:
         """Return the rows with their zeros; of several values for one column the last counts."""
-        found = np.zeros(len(self) * self.width, self.values.dtype)
+        numbers = np.zeros(len(self) * self.width, self.values.dtype)
         rows = np.repeat(np.arange(len(self)) * self.width, np.diff(self.indptr))
-        found[rows + self.indices] = self.values
-        return found.reshape(len(self), self.width)
+        numbers[rows + self.indices] = self.values
+        return numbers.reshape(len(self), self.width)
 
 
 #: Consecutive rows of one array of a batch; a slice of them has the same form.

@@ -140,12 +140,12 @@ class TextChunks:
         ...     before == chunks.version()
         False
         """
-        found = []
+        stamps = []
         for path, _, _ in self._ranges:
             with contextlib.suppress(FileNotFoundError):  # an error when it is read
                 now = os.stat(path)
-                found.append((now.st_size, now.st_mtime_ns))
-        return tuple(found)
+                stamps.append((now.st_size, now.st_mtime_ns))
+        return tuple(stamps)
 
     def rewind(self) -> None:
         """Go back to the first chunk."""
@@ -162,24 +162,24 @@ class TextChunks:
 
 
 def _files(who: str, paths: str) -> list[str]:
-    found = []
+    files = []
     for path in filter(None, paths.split(";")):
         if os.path.isdir(path):
-            found += sorted(
+            files += sorted(
                 file for file in glob.glob(os.path.join(glob.escape(path), "*")) if os.path.isfile(file)
             )
         elif os.path.isfile(path):
-            found.append(path)
+            files.append(path)
         else:
             matching = _matching(path)
             if not matching:
                 raise MissingFileError(
                     f"{who}: {path} must be a file or a folder; there is none of this name"
                 )
-            found += matching
-    if not found:
+            files += matching
+    if not files:
         raise MissingFileError(f"{who}: {paths or 'the path'} must name a file; got {paths!r}")
-    return found
+    return files
 
 
 def _matching(path: str) -> list[str]:

@@ -47,17 +47,17 @@ def foreach(body: Callable[..., tuple[Nested, Nested]], data: Nested, init_state
     """
     arrays, data_nesting = flatten(data, NDArray, "contrib.foreach: data")
     states, state_nesting = flatten(init_states, NDArray, "contrib.foreach: init_states")
-    counts = {len(each) for each in arrays}
+    counts = {len(array) for array in arrays}
     if len(counts) != 1 or 0 in counts:
         raise ShapeError(
             f"contrib.foreach: data must hold arrays with equally many slices, at least 1, along axis 0; got shapes "
-            f"{[each.shape for each in arrays]}"
+            f"{[array.shape for array in arrays]}"
         )
     steps: list[list[NDArray]] = []
     nesting: Nesting = None
     for i in range(counts.pop()):
         outputs, new = pair(
-            body(restore([each[i] for each in arrays], data_nesting), restore(states, state_nesting)),
+            body(restore([array[i] for array in arrays], data_nesting), restore(states, state_nesting)),
             "contrib.foreach: body",
         )
         found, nesting = flatten(outputs, NDArray, "contrib.foreach: the body's output")
@@ -133,7 +133,7 @@ def while_loop(
     stacked = _stacked(steps)
     if steps and len(steps) < limit:
         # Filled up, so that the shape does not depend on the number of steps: a symbol's could not.
-        rest = [zeros((limit - len(steps), *each.shape[1:]), each.device, each.dtype) for each in stacked]
+        rest = [zeros((limit - len(steps), *array.shape[1:]), array.device, array.dtype) for array in stacked]
         stacked = [call(find("Concat"), pair, {"dim": 0}) for pair in zip(stacked, rest, strict=True)]
     return restore(stacked, output_nesting) if steps else [], restore(values, nesting)
 

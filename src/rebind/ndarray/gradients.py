@@ -58,21 +58,21 @@ def _deliver(leaf: Tensor, marking: Marking) -> None:
 
     def receive(leaf: Tensor) -> None:
         # Taken from the leaf, so that torch does not add the next gradient to it.
-        found, leaf.grad = leaf.grad, None
-        if found is None:
+        gradient, leaf.grad = leaf.grad, None
+        if gradient is None:
             return
         marking.fresh = marking.reached = True
-        if is_zero_tensor(found):  # a zero of torch's without memory
-            found = torch.zeros_like(leaf, requires_grad=False)
+        if is_zero_tensor(gradient):  # a zero of torch's without memory
+            gradient = torch.zeros_like(leaf, requires_grad=False)
         # The gradient of whole numbers was computed in floating point.
         if not grad.storage.dtype.is_floating_point:
-            found = found.detach().to(dtype=grad.storage.dtype)
+            gradient = gradient.detach().to(dtype=grad.storage.dtype)
         if marking.adds:
-            grad.accumulate(found)
-        elif found.requires_grad and isinstance(grad.storage, DenseStorage):
-            grad.storage.tensor = found  # with its own record: it can be differentiated again
+            grad.accumulate(gradient)
+        elif gradient.requires_grad and isinstance(grad.storage, DenseStorage):
+            grad.storage.tensor = gradient  # with its own record: it can be differentiated again
         else:
-            grad.exchange(found.detach() if found.requires_grad else found)
+            grad.exchange(gradient.detach() if gradient.requires_grad else gradient)
 
     leaf.register_post_accumulate_grad_hook(receive)
 

@@ -155,7 +155,7 @@ def nodes_behind(arrays: Iterable[Recorded]) -> list[TapeNode]:
     # Steps that depend on no marked array have no gradient, and are not walked.
     pending = [array.history[0] for array in arrays if array.history is not None and array.history[0].depends]
     seen = set(pending)
-    found: list[TapeNode] = []
+    nodes: list[TapeNode] = []
     while pending:
         node = pending.pop()
         if node.freed:
@@ -163,12 +163,12 @@ def nodes_behind(arrays: Iterable[Recorded]) -> list[TapeNode]:
                 "backward: what was recorded is freed by the first backward; call it with retain_graph=True to do it "
                 "again"
             )
-        found.append(node)
+        nodes.append(node)
         for source, _ in node.sources:
             if source.depends and source not in seen:
                 seen.add(source)
                 pending.append(source)
-    return found
+    return nodes
 
 
 def marked_behind(nodes: Iterable[TapeNode]) -> list[Recorded]:
@@ -182,8 +182,8 @@ def marked_behind(nodes: Iterable[TapeNode]) -> list[Recorded]:
     >>> marked_behind(nodes_behind([y])) == [x]
     True
     """
-    found = [node.marked() for node in nodes if node.marked is not None]
-    return [array for array in found if array is not None]
+    arrays = [node.marked() for node in nodes if node.marked is not None]
+    return [array for array in arrays if array is not None]
 
 
 def free(nodes: Iterable[TapeNode]) -> None:

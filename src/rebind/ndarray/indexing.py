@@ -112,17 +112,17 @@ def bounds(
     ([2, 2], [None, 3], [-1, 1])
     """
     indices = [index for index in _expanded(_as_tuple(key), len(shape)) if index is not None]
-    found: list[tuple[int | None, int | None, int | None]] = []
+    triples: list[tuple[int | None, int | None, int | None]] = []
     for index, size in zip(indices, shape, strict=False):
         if isinstance(index, slice):
             begin, end, step = index.indices(size)
             # A slice with a negative step that runs to the start ends at -1, which the operator would count
             # from the right.
-            found.append((begin, None if end < 0 else end, step))
+            triples.append((begin, None if end < 0 else end, step))
         elif isinstance(index, int):
             # One element is a slice of length 1; the axis is dropped by who calls.
-            found.append((index % size, index % size + 1, 1))
-    begins, ends, steps = zip(*found, strict=True) if found else ((), (), ())
+            triples.append((index % size, index % size + 1, 1))
+    begins, ends, steps = zip(*triples, strict=True) if triples else ((), (), ())
     return list(begins), list(ends), list(steps)
 
 
@@ -139,10 +139,10 @@ def _expanded(indices: Sequence[TorchIndex], ndim: int) -> list[TorchIndex]:
     if ellipses > 1:
         raise IndexError("an index can have a single ellipsis ('...')")
     full = [slice(None)] * missing
-    found: list[TorchIndex] = []
+    expanded: list[TorchIndex] = []
     for index in indices if ellipses else (*indices, Ellipsis):
-        found += full if index is Ellipsis else [index]
-    return found
+        expanded += full if index is Ellipsis else [index]
+    return expanded
 
 
 def _axes_of(index: TorchIndex) -> int:
@@ -336,8 +336,8 @@ def _out_of_bounds(tensor: Tensor, key: TorchKey, error: IndexError) -> Exceptio
     if not is_basic(key):  # torch does not count the axes that ints take
         try:
             _steps(key, tensor)
-        except IndexError as found:
-            error = found
+        except IndexError as own_error:
+            error = own_error
     text = str(error).splitlines()[0]
     if "too many indices" in text:
         text = f"too many indices for an array of {tensor.ndim} axes"

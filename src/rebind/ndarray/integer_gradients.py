@@ -108,12 +108,12 @@ def compute_exactly(
     if op.name == "Cast" and not p.dtype.is_floating_point:
         op, p = _IDENTITY, _IDENTITY.parse({})  # of whole numbers nothing is rounded
     recorded, device = compute(op, [_floating(array) for array in arrays], _whole(p), device, True)
-    found: list[Tensor | Storage | ArrayBase] = []
+    made: list[Tensor | Storage | ArrayBase] = []
     for result, stand_in in zip(results, recorded, strict=True):
         if isinstance(result, Tensor) and isinstance(stand_in, Tensor) and stand_in.requires_grad:
             result = _recorded_as(stand_in, result, device)
-        found.append(result)
-    return found, device
+        made.append(result)
+    return made, device
 
 
 def _always(p: Params) -> bool:

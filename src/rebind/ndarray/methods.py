@@ -349,10 +349,10 @@ class OperatorMethods(FluentMethods):
             given = invoke_by_name("Cast", self, dtype=dtypes.torch_dtype(dtype or "float32"))
         axes = {} if axis is None else {"axis": axis}
         centered = given - invoke_by_name("mean", given, keepdims=True, **axes)
-        found = invoke_by_name("mean", centered * centered, keepdims=keepdims, **axes)
+        variance = invoke_by_name("mean", centered * centered, keepdims=keepdims, **axes)
         # How many numbers each mean is of.
-        count = self.size // max(found.size, 1)
-        return found * (count / (count - ddof)) if ddof and count > ddof else found
+        count = self.size // max(variance.size, 1)
+        return variance * (count / (count - ddof)) if ddof and count > ddof else variance
 
     def std(
         self,

@@ -300,8 +300,8 @@ class NDArray(OperatorMethods):
     def __array__(self, dtype: NumPyType | None = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ParameterError("NDArray: NumPy gets a copy; to share memory use np.from_dlpack(array)")
-        found = self.asnumpy()
-        return found if dtype is None else found.astype(dtype)
+        values = self.asnumpy()
+        return values if dtype is None else values.astype(dtype)
 
     def to_torch(self) -> Tensor:
         """Return the array's tensor; the two share memory from now on.

@@ -43,5 +43,5 @@ def _as_numpy(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(map(_as_numpy, value))
     if isinstance(value, dict):
-        return {key: _as_numpy(each) for key, each in value.items()}
+        return {key: _as_numpy(item) for key, item in value.items()}
     return value

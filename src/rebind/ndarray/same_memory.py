@@ -51,11 +51,11 @@ class SameMemory:
         >>> SameMemory.of([x]) is None, x.storage.put_channels_last(), SameMemory.of([x]) is None
         (False, True, True)
         """
-        found = tuple(arrays)
-        if not are_dense(found):
+        dense = tuple(arrays)
+        if not are_dense(dense):
             return None
-        tensors = [*map(_memory_of, found)]
-        return None if any(each.requires_grad for each in tensors) else cls(found, tensors)
+        tensors = [*map(_memory_of, dense)]
+        return None if any(tensor.requires_grad for tensor in tensors) else cls(dense, tensors)
 
     def holds(self) -> bool:
         """Return whether all arrays still have the tensors."""
@@ -72,4 +72,4 @@ def are_dense(arrays: Iterable[ArrayBase]) -> bool:
     (True, True, False)
     """
     storages = [array.storage for array in arrays]
-    return all([isinstance(each, DenseStorage) and each.layout is CONTIGUOUS for each in storages])
+    return all([isinstance(storage, DenseStorage) and storage.layout is CONTIGUOUS for storage in storages])

@@ -220,13 +220,13 @@ class _Reader:
     def take(self, length: int, what: str) -> bytes:
         """Return the next bytes."""
         self.check(length, what)
-        found = self.file.read(length)
-        if len(found) != length:
+        content = self.file.read(length)
+        if len(content) != length:
             raise FormatError(
                 f"{self.path}: the file became shorter while it was read, at byte {self.offset}"
             )
         self.offset += length
-        return found
+        return content
 
     def fill(self, target: memoryview, what: str) -> None:
         """Read the next bytes into `target`, without a copy between."""

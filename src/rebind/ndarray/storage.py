@@ -211,11 +211,11 @@ class Storage(ABC):
             return self
         # Only the values are cast: the other tensors are indices.
         values, *others = self.tensors.values()
-        found = [
+        members = [
             values.detach().to(device, dtype, copy=copy),
-            *[each.to(device, copy=copy) for each in others],
+            *[index.to(device, copy=copy) for index in others],
         ]
-        return self.from_members(self.shape, found)
+        return self.from_members(self.shape, members)
 
     def copy(self) -> Self:
         """Return a copy with memory of its own.
@@ -228,9 +228,9 @@ class Storage(ABC):
 
     def write(self, source: Storage) -> None:
         """Copy the values of `source`, converted to this kind, type and device."""
-        found = self.from_storage(source)
+        converted = self.from_storage(source)
         self._adopt(
-            found.to(self.device, self.dtype, copy=found is source)
+            converted.to(self.device, self.dtype, copy=converted is source)
         )  # a conversion has made a copy already
 
     def accumulate(self, source: Storage) -> None:
@@ -291,10 +291,10 @@ class Storage(ABC):
         tensor([1., 0., 1.])
         """
         dense = self.to_dense().detach()
-        found = torch.zeros_like(dense)
+        retained = torch.zeros_like(dense)
         where = indices.to(self.device)
-        found[where] = dense.index_select(0, where)
-        return self.from_dense(found)
+        retained[where] = dense.index_select(0, where)
+        return self.from_dense(retained)
 
 
 class DenseStorage(Storage):

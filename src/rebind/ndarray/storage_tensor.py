@@ -55,7 +55,7 @@ class StorageTensor(Tensor):
             return cls(args[0].stored)
         if func is aten.clone.default:
             return cls(args[0].stored.copy())
-        if func is aten.add.Tensor and not kwargs and all(isinstance(each, cls) for each in args):
+        if func is aten.add.Tensor and not kwargs and all(isinstance(value, cls) for value in args):
             total = args[0].stored.copy()
             total.accumulate(args[1].stored)
             return cls(total)

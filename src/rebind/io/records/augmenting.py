@@ -60,7 +60,7 @@ def decoded(encoded: memoryview, channels: int, where: str, edge: int = 0) -> np
     """
     if channels < 4:
         size = jpeg_size(encoded) if edge > 0 else None
-        reduce = max(each for each in REDUCTIONS if each == 1 or (size and min(size) // each >= edge))
+        reduce = max(factor for factor in REDUCTIONS if factor == 1 or (size and min(size) // factor >= edge))
         return decode(encoded, color=channels == 3, reduce=reduce, what=where)
     picture = decode_flagged(encoded, -1, what=where)
     if picture.ndim != 3 or picture.shape[2] != 4:
@@ -234,9 +234,9 @@ class Augmenter:
     def _cropped(self, picture: np.ndarray, draws: np.random.Generator | None, where: str) -> np.ndarray:
         s = self.settings
         if s.random_resized_crop and draws is not None:
-            found = self._area(picture, draws)
-            if found is not None:
-                return self._resized(found, draws)
+            region = self._area(picture, draws)
+            if region is not None:
+                return self._resized(region, draws)
         elif self._crop_size:
             low = max(s.min_crop_size, 1)
             size = int(draws.integers(low, s.max_crop_size + 1)) if draws is not None else low

@@ -119,7 +119,7 @@ class RecordBatches(DataIter):
             raise StopIteration
         job = self._jobs.popleft()
         try:
-            broken = [each for future in job.futures for each in future.result()]
+            broken = [failure for future in job.futures for failure in future.result()]
             if broken:
                 self._replace(job, broken)
         except BaseException:

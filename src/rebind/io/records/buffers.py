@@ -63,6 +63,6 @@ class Buffers:
 
 
 def _give_back(buffers: weakref.ref[Buffers], memory: np.ndarray) -> None:
-    found = buffers()
-    if found is not None:
-        found.give_back(memory)
+    owner = buffers()
+    if owner is not None:
+        owner.give_back(memory)

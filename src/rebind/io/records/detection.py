@@ -249,9 +249,9 @@ class _Augmenter:
                 bottom = max(int((region.top + region.height) * height), top + 1)
                 # Objects are seen from the pixels that are taken.
                 region = Region(left / width, top / height, (right - left) / width, (bottom - top) / height)
-                found = cropped(objects, region, sampler.limits, least_inside)
-                if found is not None:
-                    return np.ascontiguousarray(picture[top:bottom, left:right]), found
+                remaining = cropped(objects, region, sampler.limits, least_inside)
+                if remaining is not None:
+                    return np.ascontiguousarray(picture[top:bottom, left:right]), remaining
         return picture, objects
 
     def _fitted(self, picture: np.ndarray, draws: np.random.Generator | None) -> np.ndarray:
@@ -281,15 +281,15 @@ class _SampleWriter:
         self, record: Record, draws: np.random.Generator | None, data: np.ndarray, label: np.ndarray, row: int
     ) -> int:
         header, encoded, where = unpacked(record)
-        found = self._labels.of(header, where)
+        labels = self._labels.of(header, where)
         width = self._settings.label_width
-        if width > 0 and len(found) != width:
-            raise ShapeError(f"{where} must have {width} labels, for label_width={width}; got {len(found)}")
-        parts = split_label(found)
+        if width > 0 and len(labels) != width:
+            raise ShapeError(f"{where} must have {width} labels, for label_width={width}; got {len(labels)}")
+        parts = split_label(labels)
         if parts is None:
             raise ShapeError(
                 f"{where} must have a label of objects: the width of its head, that of an object (at least 5), the "
-                f"rest of its head, and objects; got {found.tolist()[:8]}{' ...' if len(found) > 8 else ''}"
+                f"rest of its head, and objects; got {labels.tolist()[:8]}{' ...' if len(labels) > 8 else ''}"
             )
         head, objects = parts
         try:

@@ -118,14 +118,14 @@ def taking(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]
         }
         given = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
         for group in groups:
-            for each in fields(group):
-                default = inspect.Parameter.empty if each.default is MISSING else each.default
+            for declared in fields(group):
+                default = inspect.Parameter.empty if declared.default is MISSING else declared.default
                 given.append(
                     inspect.Parameter(
-                        each.name,
+                        declared.name,
                         inspect.Parameter.KEYWORD_ONLY,
                         default=default,
-                        annotation=types[each.name],
+                        annotation=types[declared.name],
                     )
                 )
         init.__annotations__ = {**types, "return": None}
@@ -137,7 +137,7 @@ def taking(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]
 
 def group_of(kind: type[_Group], given: dict[str, object]) -> _Group:
     """Return one of the dataclasses that a constructor takes, from what it was given."""
-    return kind(**{each.name: given[each.name] for each in fields(kind) if each.name in given})  # type: ignore[arg-type]
+    return kind(**{field.name: given[field.name] for field in fields(kind) if field.name in given})  # type: ignore[arg-type]
 
 
 def part_settings(kind: type[_Records], given: dict[str, object], who: str) -> _Records:
@@ -180,7 +180,7 @@ class LabelTable:
 
     def widths(self) -> list[int] | None:
         """Return the number of labels of each line; None without a list file."""
-        return None if self._labels is None else [len(each) for each in self._labels.values()]
+        return None if self._labels is None else [len(labels) for labels in self._labels.values()]
 
 
 def unpacked(record: Record) -> tuple[IRHeader, memoryview, str]:
@@ -206,12 +206,12 @@ class _SampleWriter:
         self, record: Record, draws: np.random.Generator | None, data: np.ndarray, label: np.ndarray, row: int
     ) -> int:
         header, encoded, where = unpacked(record)
-        found = self._labels.of(header, where)
-        if len(found) != self._label_width:
+        labels = self._labels.of(header, where)
+        if len(labels) != self._label_width:
             raise ShapeError(
-                f"{where} must have {self._label_width} labels, for label_width={self._label_width}; got {len(found)}"
+                f"{where} must have {self._label_width} labels, for label_width={self._label_width}; got {len(labels)}"
             )
-        label[row] = found if label.ndim > 1 else found[0]
+        label[row] = labels if label.ndim > 1 else labels[0]
         try:
             picture = self._augmenter(encoded, draws, where)
         except self._opencv.error as error:

@@ -95,12 +95,12 @@ def _write(path: str, sums: np.ndarray, data_shape: tuple[int, int, int]) -> Non
 
 def _load(path: str, data_shape: tuple[int, int, int]) -> np.ndarray:
     arrays = nd.load(path)
-    found = arrays.get(_WHAT) if isinstance(arrays, dict) else None
-    if not isinstance(found, NDArray):
+    mean = arrays.get(_WHAT) if isinstance(arrays, dict) else None
+    if not isinstance(mean, NDArray):
         raise FormatError(f"{_WHAT}: the file {path!r} must have an array {_WHAT!r}")
-    if found.shape != data_shape:
+    if mean.shape != data_shape:
         raise ShapeError(
-            f"{_WHAT}: the image in {path!r} must have shape {data_shape}, that of data_shape; got {found.shape}. "
+            f"{_WHAT}: the image in {path!r} must have shape {data_shape}, that of data_shape; got {mean.shape}. "
             f"Without the file, it is made again."
         )
-    return found.asnumpy().astype(np.float32)
+    return mean.asnumpy().astype(np.float32)

@@ -115,16 +115,16 @@ class RecordFiles:
 
 
 def _expanded(paths: str) -> list[str]:
-    found: list[str] = []
+    files: list[str] = []
     for path in filter(None, paths.split(";")):
         if os.path.isdir(path):
             names = sorted(os.listdir(path))
-            found += [each for name in names if os.path.isfile(each := os.path.join(path, name))]
+            files += [file for name in names if os.path.isfile(file := os.path.join(path, name))]
         else:
-            found.append(path)
-    if not found:
+            files.append(path)
+    if not files:
         raise MissingFileError(f"path_imgrec must name a record file; got {paths!r}")
-    return found
+    return files
 
 
 class RecordSource(ABC):
