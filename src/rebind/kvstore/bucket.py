@@ -63,15 +63,30 @@ class Bucket(Generic[Key]):
         self._exchange = exchange
         self._values = dict(values)
         self._gradients: dict[Key, Tensor] = {}
+        # The parts that this worker updates: of each key in its array, and all of them one after the other in a row.
         parts = {key: sharding.part(key, rank) for key in values}
         self._own = {key: (begin, end) for key, (begin, end) in parts.items() if begin < end}
-        self._begin = sum(begin for begin, _ in parts.values())  # of this worker's row
-        self._length = sum(end - begin for begin, end in self._own.values())
+        self._row_length = sum(end - begin for begin, end in self._own.values())
         self._size = sum(each.numel() for each in values.values())
         # Of all keys, first for the gradients and then for the weights; a single key's own arrays do as well.
         self._array: Tensor | None = None
+        # Pairs of the same elements in the keys' arrays and in that of all: of this worker's parts, and of the others'.
+        self._own_copies: list[tuple[Tensor, Tensor]] = []
+        self._other_copies: list[tuple[Tensor, Tensor]] = []
         if len(values) > 1 or exchange.size > self._size:
             self._array = values[self.keys[0]].new_zeros(exchange.size)
+            self._pair_copies(parts, self._array)
+
+    def _pair_copies(self, parts: Mapping[Key, tuple[int, int]], array: Tensor) -> None:
+        """Note which elements of the array of all keys are which of theirs."""
+        at = 0
+        for key, value in self._values.items():
+            (begin, end), size = parts[key], value.numel()
+            own, others = self._own_copies, self._other_copies
+            for copies, first, last in ((others, 0, begin), (own, begin, end), (others, end, size)):
+                if first < last:
+                    copies.append((value[first:last], array[at + first : at + last]))
+            at += size
 
     @property
     def is_full(self) -> bool:
@@ -110,7 +125,7 @@ class Bucket(Generic[Key]):
 
     def _total(self) -> Tensor:
         """Return the sum over the workers of this one's row."""
-        return self._exchange.end_reduce_scatter(self._pushed)[: self._length]
+        return self._exchange.end_reduce_scatter(self._pushed)[: self._row_length]
 
     @property
     def _pushed(self) -> str:
@@ -124,18 +139,17 @@ class Bucket(Generic[Key]):
         if self._array is None:
             self._exchange.begin_all_gather(self._values[self.keys[0]])
             return
-        own = [self._values[key][begin:end] for key, (begin, end) in self._own.items()]
-        row = self._array[self._begin : self._begin + self._length]
-        if own:
-            foreach.copy_(list(row.split([each.numel() for each in own])), own)
+        if self._own_copies:
+            values, rows = map(list, zip(*self._own_copies, strict=True))
+            foreach.copy_(rows, values)
         self._exchange.begin_all_gather(self._array)
 
     def settle(self) -> None:
         """Wait until the weights of all workers are here."""
         self._exchange.end_all_gather(f"weights of {_listed(self.keys)}")
-        if self._array is not None:
-            values = list(self._values.values())
-            foreach.copy_(values, list(self._array[: self._size].split([each.numel() for each in values])))
+        if self._other_copies:
+            values, rows = map(list, zip(*self._other_copies, strict=True))
+            foreach.copy_(values, rows)
 
     def _joined(self, arrays: Mapping[Key, Tensor]) -> Tensor:
         """Return arrays of all keys in one: that of a single key is one already."""

@@ -79,8 +79,8 @@ class CompressedBucket(Bucket[Key]):
     def _total(self) -> Tensor:
         packed = self._exchange_bytes.end_reduce_scatter(self._pushed)
         values = self._values[self.keys[0]]
-        total = values.new_zeros(self._length, dtype=torch.promote_types(values.dtype, torch.float32))
+        total = values.new_zeros(self._row_length, dtype=torch.promote_types(values.dtype, torch.float32))
         # A row from each worker, in an order that is the same in each run, and so are the bits of the sum.
-        for row in packed.view(len(self._lengths), -1) if self._length else ():
+        for row in packed.view(len(self._lengths), -1) if self._row_length else ():
             self._residuals.compression.add_to(total, row)
         return total.to(values.dtype)
