@@ -140,11 +140,11 @@ class Tuning:
     divided_key_elements: int = 4096
     #: By backend how sums and rows travel: by messages in stages, or by its own reduce-scatter and all-gather.
     #: Gloo's reduce-scatter is an all-reduce inside: it sends twice the bytes, and takes 1 to 2.5 times the processor's
-    #: time (docs/scaling.md). NCCL's follow the links within and between machines.
+    #: time (docs/distributed.md). NCCL's follow the links within and between machines.
     exchange_forms: tuple[tuple[str, str], ...] = (("gloo", "staged"), ("nccl", "collective"))
     #: Up to so many workers each sends its share to every other one. More are a mesh of lines of so many, as far as
-    #: their number has such factors: of 8 on one machine each sends 4 messages in place of 7, and 64 KB take 0.78 ms of
-    #: the processor's time in place of 1.40, 1 MB 1.36 in place of 1.60 (docs/scaling.md).
+    #: their number has such factors: with 8 on one machine each sends 4 messages in place of 7, and 64 KB take 0.78 ms
+    #: of the processor's time in place of 1.40, 1 MB 1.36 in place of 1.60 (docs/distributed.md).
     line_workers: int = 4
     #: How many bytes of an optimizer's states travel together: enough that messages cost little, and little beside the
     #: states themselves.
