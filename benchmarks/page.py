@@ -21,6 +21,7 @@ from .gpu_table import gpu_section
 from .int8_table import int8_section
 from .kinds_table import kinds_data, kinds_summary
 from .operators_table import operators_data, operators_summary
+from .scaling_table import scaling_section
 from .steps_table import busy_section, draw, of_first_setting, read, steps_data, steps_section
 
 __all__ = ["PAGES", "PICTURE", "RESULTS", "as_csv", "data_files", "main", "with_section", "with_sections"]
@@ -42,7 +43,10 @@ PAGES = {
         "int8": ("int8", int8_section),
         "on a GPU": ("gpu", gpu_section),
     },
-    ROOT / "docs" / "scaling.md": {"over processes": ("distributed", distributed_section)},
+    ROOT / "docs" / "scaling.md": {
+        "over processes": ("distributed", distributed_section),
+        "many workers": ("scaling", scaling_section),
+    },
 }
 #: The data files, by name: what makes their rows, titles first.
 _DATA = {
