@@ -195,8 +195,8 @@ class _BackwardWriter:
 
     def _start_from_losses(self) -> list[tuple[fx.Node, fx.Node]]:
         """Write the gradients of the losses' inputs; return those of labels, which may be None."""
-        results: Any = self._plan.code.graph.output_node().args[0]  # as `Values`
-        outputs, _, loss_inputs = results
+        values: Any = self._plan.code.graph.output_node().args[0]
+        outputs, _, loss_inputs = values
         labels: list[tuple[fx.Node, fx.Node]] = []
         for output, loss, sources in zip(outputs, self._plan.losses, loss_inputs, strict=True):
             if loss is None:
