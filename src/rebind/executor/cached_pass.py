@@ -156,8 +156,7 @@ class CachedPass:
         way_back, last.way_back = last.way_back, None
         runner.end(last, outputs)
         if isinstance(way_back, ComputedGradients):
-            with runner.plans.threads():
-                self._put(way_back.compute())
+            self._put(way_back.compute())
             runner.move_statistics(last.new_aux)
         return True
 

@@ -14,9 +14,8 @@ from ..graph.facts import CUDA_GRAPHS, Recompute
 from ..graph.passes import backend_named, uses_shapes
 from ..ops.storage_types import DENSE
 from ..shapes import is_known
-from ..threads import OneThread
 from .compiling import obstacle
-from .cost_model import bytes_of_results, is_small, multiply_adds
+from .cost_model import bytes_of_results
 from .lower import Plan, lower
 from .recompute import has_marks
 from .storage_kernels import storage_of
@@ -236,24 +235,6 @@ class Plans:
         chosen = backend or self.backend
         only_infers = self.only_infers and not recorded
         return Target.at(self.device, is_train, self.groups, chosen, traced, recorded, recompute, only_infers)
-
-    def threads(self, inference: bool = False) -> OneThread:
-        """For the ``with`` block of a run: one thread if the graph is small, otherwise as many as there are.
-
-        Two threads meet at the end of every operator, which takes longer than a small one. And oneDNN corrupts its
-        cache of primitives when several threads compute many small convolutions (PyTorch 2.13).
-
-        >>> import rebind as mx
-        >>> plans = Plans(mx.sym.var("x").graph, mx.cpu(), {})
-        >>> with plans.threads():
-        ...     pass
-        """
-        return OneThread(self._is_small[inference])
-
-    @functools.cached_property
-    def _is_small(self) -> tuple[bool, bool]:
-        effort = multiply_adds(self.graph, self.facts)
-        return is_small(effort), is_small(effort, inference=True)
 
     @functools.cached_property
     def bytes_of_results(self) -> float:
