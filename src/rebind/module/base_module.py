@@ -307,7 +307,7 @@ class BaseModule:
         raise self._undefined("update()")
 
     def update_scaled(self, scaler: LossScaling) -> None:
-        """Do so by gradients that contain the scale of the losses."""
+        """Update by gradients that contain the scale of the losses, unless one of them overflows on a worker."""
         scaler.update(self.optimizers(), self.scaled_gradients(), self.apply_gradients, self.on_any_worker)
 
     def on_any_worker(self, holds: bool) -> bool:

@@ -178,8 +178,9 @@ class Module(BaseModule):
     def __setstate__(self, state: dict[str, object]) -> None:
         binding, training = cast(Copied, state.pop("_copied"))
         super().__setstate__(state)
-        if binding is not None:
-            self.bind_to(binding)
+        if binding is not None:  # by the step itself, which a program may override
+            flags = binding.for_training, binding.inputs_need_grad
+            self.bind(binding.data, binding.labels, *flags, grad_req=binding.grad_req)
         if training is not None:
             store, optimizer, run = training
             kind, options, values = store or (None, {}, {})
