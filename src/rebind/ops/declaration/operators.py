@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import torch
@@ -75,6 +74,12 @@ class Operator:
     tensor([2., 2.])
     """
 
+    # A name that is misspelt in a declaration is an error.
+    __slots__ = (
+        "_parsed", "_read", "_resolve", "_signature", "aliases", "depends_on_parameters", "inference", "kernels",
+        "labels", "name", "record", "shared", "subgraphs",
+    )  # fmt: skip
+
     def __init__(
         self,
         name: str,
@@ -102,10 +107,10 @@ class Operator:
         self.depends_on_parameters = resolve is not None
         self._resolve = resolve
         self._parsed: dict[Hashable, Params] = {}
-        self._signature = signature
-        self._check: Callable[[Params], str | None] | None = None
+        self._signature: Signature | None = signature if isinstance(signature, Signature) else None
+        self._read = signature if callable(signature) else lambda: signature
 
-    @cached_property
+    @property
     def signature(self) -> Signature:
         """What a call gives, read when it is first asked for.
 
@@ -113,10 +118,12 @@ class Operator:
         >>> find("FullyConnected").signature.input_names
         ('data', 'weight', 'bias')
         """
-        signature = self._signature if isinstance(self._signature, Signature) else self._signature()
-        return signature if self._check is None else replace(signature, check=self._check)
+        signature = self._signature
+        if signature is None:  # two threads that come first together read the same twice
+            signature = self._signature = self._read()
+        return signature
 
-    @cached_property
+    @property
     def returned_aux(self) -> tuple[str, ...]:
         """Auxiliary states whose new values the function returns, after the outputs.
 
@@ -357,7 +364,8 @@ class Operator:
             ...
         rebind.errors.ParameterError: scaled: factor must not be 0; got 0.0
         """
-        self._check = rule
+        read = self._read
+        self._read, self._signature = lambda: replace(read(), check=rule), None
         return rule
 
     # What needs more than one of the four records.
