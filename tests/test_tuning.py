@@ -37,7 +37,10 @@ def test_plans_are_shared_under_equal_values_only():
 
 
 def test_every_value_is_a_number_at_least_0():
-    assert all(value >= 0 for value in dataclasses.astuple(tuning.Tuning()))
+    values = dataclasses.asdict(tuning.Tuning())
+    forms = dict(values.pop("exchange_forms"))  # a table of names
+    assert all(value >= 0 for value in values.values())
+    assert forms.keys() == {"gloo", "nccl"} and {*forms.values()} <= {"staged", "collective"}
 
 
 def test_every_value_decides_something():

@@ -7,7 +7,7 @@ import queue
 import re
 import signal
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -34,9 +34,13 @@ class Network:
     """What threads that stand for workers send each other, and how many messages and bytes from whom to whom."""
 
     def __init__(self) -> None:
-        self.under_way: dict[tuple[int, int, int], queue.Queue[Tensor]] = defaultdict(queue.Queue)
+        self._under_way: dict[tuple[int, int, int], queue.Queue[Tensor]] = {}
         self.messages: Counter[tuple[int, int]] = Counter()
         self.bytes: Counter[tuple[int, int]] = Counter()
+
+    def link(self, sender: int, receiver: int, tag: int) -> queue.Queue[Tensor]:
+        """Return what is under way; who comes first, of the sender's thread and the receiver's, makes it."""
+        return self._under_way.setdefault((sender, receiver, tag), queue.Queue())
 
 
 class Worker:
@@ -49,7 +53,7 @@ class Worker:
     def transfer(self, outgoing: Mapping[int, Tensor], incoming: Mapping[int, Tensor], tag: int) -> Arrival:
         for rank, tensor in outgoing.items():
             if rank != self.rank and tensor.numel():
-                self.network.under_way[self.rank, rank, tag].put(tensor.clone())
+                self.network.link(self.rank, rank, tag).put(tensor.clone())
                 self.network.messages[self.rank, rank] += 1
                 self.network.bytes[self.rank, rank] += tensor.nbytes
         expected = {rank: each for rank, each in incoming.items() if rank != self.rank and each.numel()}
@@ -64,7 +68,8 @@ class Arrival:
 
     def wait(self, what: str) -> None:
         for rank, target in self.expected.items():
-            target.copy_(self.worker.network.under_way[rank, self.worker.rank, self.tag].get(timeout=20))
+            arrived = self.worker.network.link(rank, self.worker.rank, self.tag)
+            target.copy_(arrived.get(timeout=60))
 
 
 def in_threads(count: int, work: Callable[[Worker], T]) -> tuple[list[T], Network]:
