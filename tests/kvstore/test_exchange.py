@@ -306,6 +306,23 @@ def test_fit_gives_the_bits_of_steps_by_hand(count, tuned):
             assert threads == {"MainThread"}
 
 
+def pull_on_others() -> float:
+    """Push on all workers; pull on all but the first, which waits for them."""
+    with changed(**STAGED):
+        store = mx.kv.create("dist_sync")
+        store.init("w", mx.nd.zeros((100, 100)))
+        store.push("w", mx.nd.ones((100, 100)))
+        found = mx.nd.zeros((100, 100))
+        if store.rank:
+            store.pull("w", out=found)
+        current_job().barrier("all have pulled")
+        return found.asnumpy().mean()
+
+
+def test_nobody_waits_for_the_pull_of_another():
+    assert run_job(pull_on_others, 4) == [0, 4, 4, 4]
+
+
 def with_lines_of(longest: int, function: Callable[..., T], *args: object) -> T:
     """Call a function where a line of the mesh has so many workers at most."""
     with changed(line_workers=longest):

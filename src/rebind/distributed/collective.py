@@ -89,6 +89,8 @@ class Exchanges:
     ----------
     mesh
         Who sends to whom. Rows are in the order of its `ranks`.
+    passes_on
+        Whether workers send on what they have received, which they do while they wait for the end of an exchange.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Exchanges:
         # A collective's rows are in the order of the ranks.
         is_free = not any(map(self._is_collective, devices))
         self.mesh = Mesh.over(job.machines) if is_free else Mesh.line_of(job.size)
+        self.passes_on = len(self.mesh.sizes) > 1
 
     def _is_collective(self, device: str) -> bool:
         return dict(current().exchange_forms).get(self._job.backend_for(device)) == "collective"

@@ -221,6 +221,8 @@ class DistSyncStore(KVStore):
             for bucket in left:
                 self._update_share(bucket)
         self._update_stored({key: total for key, total in stored.items() if total is not None})
+        if self._exchanges.passes_on:  # the others may need it before the next call of this worker
+            self._settle()
 
     def _update_stored(self, totals: Mapping[Key, NDArray]) -> None:
         """Update keys of other storage types on each worker, by the sums of gradients that all of them get.
