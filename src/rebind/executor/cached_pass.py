@@ -12,11 +12,8 @@ from ..draws import Source
 from ..graph.control_flow import is_stateful
 from ..mode import mode
 from ..ndarray import NDArray
-from ..ndarray.same_memory import are_dense
-from ..ndarray.storage import CONTIGUOUS, DenseStorage
 from .cache import Guard
 from .programs import Program, Results
-from .programs.base import ComputedGradients
 from .programs.inference import InferenceProgram
 from .runner import Runner
 
@@ -83,7 +80,7 @@ class BatchInputs:
 class CachedPass:
     """Forward in inference, or forward and backward, for batches of one form. Made by `of`.
 
-    What is left of a pass is to load the batch, to run the program, and to put results into their arrays.
+    What is left of a pass is to load the batch, and to run the program.
 
     Attributes
     ----------
@@ -106,11 +103,7 @@ class CachedPass:
 
     def __init__(self, runner: Runner, program: Program, inputs: BatchInputs, guard: Guard) -> None:
         self.runner, self.program, self.inputs, self.guard = runner, program, inputs, guard
-        arrays = runner.arrays
-        self.tensors = arrays.memory()
-        self._wanted = [
-            (slot, slot.grad, slot.grad.storage.dtype) for slot in arrays.wanted if slot.grad is not None
-        ]
+        self.tensors = runner.arrays.memory()
 
     @classmethod
     def of(cls, runner: Runner, inputs: BatchInputs, is_train: bool) -> CachedPass | None:
@@ -119,12 +112,10 @@ class CachedPass:
             return None
         if is_train:
             program = runner.programs.training(backward_follows=True)
-            if not _replaces_gradients(runner):
-                return None
         else:
             program = runner.programs.inference()
         # Custom operators may do anything, and autograd records the arrays themselves.
-        if program.is_recorded or is_stateful(runner.graph):
+        if program.is_recorded or program.is_inference == is_train or is_stateful(runner.graph):
             return None
         guard = _guard_of(runner, program)
         return None if guard is None else cls(runner, program, inputs, guard)
@@ -153,41 +144,14 @@ class CachedPass:
             if run is not None:  # it may have updated weights
                 raise
             return False  # the plain way meets it again, and says which node it is
-        way_back, last.way_back = last.way_back, None
         runner.end(last, outputs)
-        if isinstance(way_back, ComputedGradients):
-            self._put(way_back.compute())
-            runner.move_statistics(last.new_aux)
+        if last.way_back is not None:
+            runner.backward(())
         return True
-
-    def _put(self, gradients: Sequence[Tensor | None]) -> None:
-        """Put gradients into their arrays."""
-        for (slot, array, dtype), gradient in zip(self._wanted, gradients, strict=True):
-            storage = array.storage
-            if (
-                gradient is None
-                or gradient.dtype is not dtype
-                or storage.shared
-                or type(storage) is not DenseStorage
-                or storage.layout is not CONTIGUOUS
-            ):
-                slot.take_gradient(gradient)
-            else:  # as `take_gradient`, for every argument in every step
-                storage.memory = gradient
-
-
-def _replaces_gradients(runner: Runner) -> bool:
-    """Return whether each gradient is a new tensor in the place of the last one."""
-    wanted = runner.arrays.wanted
-    plain = all([slot.request == "write" and not slot.reorders and not slot.reuses for slot in wanted])
-    return bool(wanted) and plain and are_dense([slot.grad for slot in wanted if slot.grad is not None])
 
 
 def _guard_of(runner: Runner, program: Program) -> Guard | None:
     """Return a guard of all arrays; None where some are not dense."""
     bound = [*(slot.array for slot in runner.arrays.order), *runner.arrays.aux.values()]
-    compiled = program.plan.compiled
-    return Guard.of(
-        [array for array in bound if array is not None],
-        lambda: (runner.observer, None if compiled is None else compiled.failure),
-    )
+    present = [array for array in bound if array is not None]
+    return Guard.of(present, lambda: (runner.observer, program.is_valid))
