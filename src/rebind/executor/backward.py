@@ -176,18 +176,13 @@ def _accumulated(
             leaf.grad = gradient
     try:
         if roots:
-            _run_engine(roots, gradients)
+            # On the CPU the engine runs in this thread, without the context that a thread of another device would want.
+            (run_engine if roots[0].is_cpu else torch.autograd.backward)(roots, gradients)
         return dealiased([leaf.grad for leaf in leaves], gradients)
     finally:
         # Leaves outlive this call: a gradient left in one would be added to the next.
         for leaf in leaves:
             leaf.grad = None
-
-
-def _run_engine(roots: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
-    """Run autograd from `roots`, as `torch.autograd.backward` does."""
-    # On the CPU the engine runs in this thread, without the context that a thread of another device would want.
-    (run_engine if roots[0].is_cpu else torch.autograd.backward)(roots, gradients)
 
 
 def dealiased(

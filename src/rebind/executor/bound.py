@@ -331,10 +331,10 @@ class BoundArrays:
         [1.0, 1.0]
         """
         for slot, gradient in zip(self.wanted, computed, strict=True):
-            if slot.request == "add":
-                slot.add_gradient(gradient)
-            else:
+            if slot.request != "add":
                 slot.take_gradient(gradient)
+            elif gradient is not None and slot.grad is not None:
+                slot.grad.accumulate(gradient)
         if on_gradient is not None:
             for name, slot in self.slots.items():
                 if slot.grad is not None and slot.request == "write":

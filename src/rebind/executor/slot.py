@@ -59,11 +59,11 @@ class Slot:
         storage = self.array.storage
         if not isinstance(storage, DenseStorage):
             return self._of_storage(storage)
-        reorders = channels_last and self.reorders and self.array.marking is None
-        if storage.layout is CONTIGUOUS and not reorders:
-            current = storage.memory
-        else:
-            current = storage.memory if reorders and storage.put_channels_last() else storage.tensor
+        if channels_last and self.reorders and self.array.marking is None:
+            storage.put_channels_last()
+        elif storage.layout is not CONTIGUOUS:
+            storage.materialize()
+        current = storage.memory
         if self.grad is None:
             return current
         if current is not self.source:
@@ -147,19 +147,6 @@ class Slot:
             self.grad.accumulate(found)
         elif found is not storage.memory:  # else autograd has added in place
             self.grad.write(found)
-
-    def add_gradient(self, found: Tensor | None) -> None:
-        """Add a gradient that was computed with the outputs to what is there.
-
-        >>> import rebind as mx
-        >>> slot = Slot(mx.nd.ones((1,)), "add", grad=mx.nd.array([7]))
-        >>> slot.add_gradient(torch.tensor([3.0]))
-        >>> slot.grad.asnumpy().tolist()
-        [10.0]
-        """
-        assert self.grad is not None
-        if found is not None:
-            self.grad.accumulate(found)
 
 
 def _have_one_order(one: Tensor, other: Tensor) -> bool:
