@@ -16,6 +16,7 @@ from tests.kvstore.test_dist_modules import KINDS, network, own_iter
 from tests.module.joint_runs import BATCH, RATE, WIDTH, fit_uneven, samples, stop_on_one
 
 import rebind as mx
+from rebind.contrib.svrg_optimization import SVRGModule
 from rebind.distributed import current_job
 from rebind.module.lockstep import Lockstep
 
@@ -188,6 +189,29 @@ def test_a_copy_averages_as_the_original_does():
     (one, other), second = run_job(copied, 2)
     assert one == other
     assert [one, other] == second
+
+
+def snapshot_between_averages() -> list[bytes]:
+    """Update by this worker's own batch, and take a snapshot for SVRG; return it, and the weight."""
+    store = mx.kv.create("dist_sync", update_every=8)
+    module, data = SVRGModule(network(), update_freq=1), own_iter(store.rank, store.num_workers)
+    module.bind(data.provide_data, data.provide_label)
+    module.init_params(test_dist_modules.FromName())
+    module.init_optimizer(store, optimizer_params=test_dist_modules.SGD)
+    module.update_full_grads(data)
+    for batch in own_iter(store.rank, store.num_workers):
+        module.forward_backward(batch)
+        module.update()
+    own = module.get_params()[0]["one_weight"].asnumpy().tobytes()
+    module.update_full_grads(data)
+    both = [each.get_params()[0]["one_weight"].asnumpy().tobytes() for each in (module, module._mod_aux)]
+    return [own, *both]
+
+
+def test_a_snapshot_of_svrg_is_of_the_average():
+    (own, weight, snapshot), other = run_job(snapshot_between_averages, 2)
+    assert own != other[0]
+    assert weight == snapshot == other[1] == other[2]
 
 
 def save_files(folder: str) -> bool:
