@@ -30,9 +30,9 @@ class Counts:
     Attributes
     ----------
     arrays
-        Those that `Job.transfer` is given: of gradients and weights, and what `fit` tells others of its next batch.
+        Those that `Job.transfer` is given: of gradients and weights.
     packets
-        Packets with data at the sockets, but for those of the job's store.
+        Packets with data at the sockets, but for those of the job's store: what `fit` asks of the next batch, too.
     """
 
     arrays: float
