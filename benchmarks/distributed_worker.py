@@ -19,6 +19,7 @@ from rebind.distributed import current_job
 from .drivers import DistributedDriver, Driver, ModuleDriver
 from .networks import DISTRIBUTED, Row
 from .peers_torch import TorchDriver, parameter_groups
+from .sockets import sent_by_sockets
 from .worker import forget_peak, peak_memory
 
 __all__ = ["ALONE", "ENGINES", "main"]
@@ -56,12 +57,6 @@ ALONE = {
 }
 
 
-def _sent() -> int:
-    """Return how many bytes have gone over the loopback interface."""
-    with open("/proc/net/dev") as file:
-        return next(int(line.split()[1]) for line in file if line.strip().startswith("lo:"))
-
-
 def main(engine: str, row: str, steps: int, rounds: int) -> None:
     """Time `rounds` of `steps` steps; the first round is not counted."""
     torch.set_num_threads(1)
@@ -73,15 +68,15 @@ def main(engine: str, row: str, steps: int, rounds: int) -> None:
             dist.barrier()
         if number == 1:
             forget_peak()
-        before, used, start = _sent(), time.process_time(), time.perf_counter()
+        before, used, start = sent_by_sockets(), time.process_time(), time.perf_counter()
         driver.run(steps)
         if job.size > 1:
             dist.barrier()
         seconds.append((time.perf_counter() - start) / steps)
-        sent.append((_sent() - before) / steps)
+        sent.append((sent_by_sockets() - before) / steps)
         busy.append((time.process_time() - used) / steps)
     found = {
-        "seconds": seconds[1:], "busy": busy[1:], "bytes": sorted(sent[1:])[rounds // 2] / job.size,
+        "seconds": seconds[1:], "busy": busy[1:], "bytes": sorted(sent[1:])[rounds // 2],
         "memory": peak_memory(),
     }  # fmt: skip
     if job.rank == 0:

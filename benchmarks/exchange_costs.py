@@ -165,24 +165,20 @@ def measure_exchanges(say: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     counts, sizes, repeats = _LOOPBACK
     for workers in counts:
         say(f"loopback, {workers} workers")
-        yield from _samples(
-            Link("loopback"), workers, run_job(_WORKER, _arguments(sizes, repeats, "lo"), workers)
-        )
+        yield from _samples(Link("loopback"), workers, run_job(_WORKER, _arguments(sizes, repeats), workers))
     for link, (counts, sizes, repeats) in _NETWORKS.items():
         for workers in counts:
             say(f"{link.title}, {workers} workers")
-            yield from _samples(link, workers, _over(link, workers, _arguments(sizes, repeats, "tun0")))
+            yield from _samples(link, workers, _over(link, workers, _arguments(sizes, repeats)))
 
 
 def _samples(link: Link, workers: int, printed: str) -> Iterator[dict[str, Any]]:
     for each in json.loads(printed.splitlines()[-1]):
-        if link.title == "loopback":
-            each["sent"] /= workers  # all of them send over the one interface
         yield {"network": link.title, "delay": link.delay, "rate": link.rate, "workers": workers, **each}
 
 
-def _arguments(sizes: Sequence[int], repeats: int, interface: str) -> list[str]:
-    return [",".join(map(str, sizes)), str(repeats), interface]
+def _arguments(sizes: Sequence[int], repeats: int) -> list[str]:
+    return [",".join(map(str, sizes)), str(repeats)]
 
 
 def _over(link: Link, workers: int, arguments: Sequence[str]) -> str:

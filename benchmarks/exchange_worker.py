@@ -17,6 +17,8 @@ import torch.distributed as dist
 
 from rebind.distributed import Job, Mesh, StagedExchange, current_job
 
+from .sockets import sent_by_sockets
+
 __all__ = ["main"]
 
 
@@ -44,33 +46,27 @@ def _forms(job: Job, elements: int) -> Iterator[tuple[str, Mesh, Callable[[], ob
     yield "all_gather", line, lambda: dist.all_gather_single(whole, part)
 
 
-def _sent(interface: str) -> int:
-    """Return how many bytes have gone over a network interface."""
-    with open("/proc/net/dev") as file:
-        return next(int(line.split()[9]) for line in file if line.strip().startswith(f"{interface}:"))
-
-
-def _timed(exchange: Callable[[], object], repeats: int, interface: str) -> dict[str, Any]:
+def _timed(exchange: Callable[[], object], repeats: int) -> dict[str, Any]:
     """Return the seconds of each of some calls, the processor's time of one, and the bytes that it sent."""
     exchange()  # the first opens connections
     dist.barrier()
     seconds = []
-    sent, busy = _sent(interface), time.process_time()
+    sent, busy = sent_by_sockets(), time.process_time()
     for _ in range(repeats):
         start = time.perf_counter()
         exchange()
         seconds.append(time.perf_counter() - start)
     busy = time.process_time() - busy
     dist.barrier()
-    return {"seconds": seconds, "busy": busy / repeats, "sent": (_sent(interface) - sent) / repeats}
+    return {"seconds": seconds, "busy": busy / repeats, "sent": (sent_by_sockets() - sent) / repeats}
 
 
-def main(sizes: list[int], repeats: int, interface: str) -> None:
+def main(sizes: list[int], repeats: int) -> None:
     """Time each form of exchange for each number of bytes."""
     torch.set_num_threads(1)
     job = current_job()
     found = [
-        {"form": form, "mesh": mesh.sizes, "bytes": size, **_timed(exchange, repeats, interface)}
+        {"form": form, "mesh": mesh.sizes, "bytes": size, **_timed(exchange, repeats)}
         for size in sizes
         for form, mesh, exchange in _forms(job, size // 4)
     ]
@@ -79,4 +75,4 @@ def main(sizes: list[int], repeats: int, interface: str) -> None:
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1].split(",")], int(sys.argv[2]), sys.argv[3])
+    main([int(size) for size in sys.argv[1].split(",")], int(sys.argv[2]))
