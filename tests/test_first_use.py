@@ -21,7 +21,7 @@ LOADED = [
     "_torch", "_version", "absent", "annotations", "autograd", "checks", "config", "device", "draws", "dtypes",
     "errors", "executor", "files", "first_use", "flags", "forks", "generators", "gpu_settings", "grad_mode",
     "graph", "imaging", "legacy", "memo", "mode", "ndarray", "nested", "ops", "params", "precision", "scope",
-    "shapes", "symbol", "tune", "tuning",
+    "shapes", "symbol", "threads", "tune", "tuning",
 ]  # fmt: skip
 
 #: What takes long, or what only some programs need.

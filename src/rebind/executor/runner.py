@@ -156,7 +156,8 @@ class Runner:
     ) -> tuple[Pass, Sequence[Tensor]]:
         """Return what a run leaves, and its outputs: `run` is the program's, or does more than that."""
         source, random_state = program.plan.random_source(self.device, replays=bool(self.arrays.wanted))
-        results = run(source)
+        with self.plans.threads(inference=program.is_inference):
+            results = run(source)
         return Pass(program, results.new_aux, random_state, results.way_back), results.outputs
 
     def _run_instead(self, program: Program, observer: Observer | None) -> tuple[Pass, Sequence[Tensor]]:
@@ -202,7 +203,8 @@ class Runner:
         assert way_back is not None
         if self.arrays.reused:
             head_grads = dealiased_from(head_grads, self.arrays.reused)
-        way_back(self.arrays, head_grads, on_gradient)
+        with self.plans.threads():
+            way_back(self.arrays, head_grads, on_gradient)
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.program.plan.target.training:
             self.move_statistics(last.new_aux)
