@@ -240,8 +240,9 @@ class Plans:
     def threads(self, inference: bool = False) -> OneThread:
         """For the ``with`` block of a run: one thread if the graph is small, otherwise as many as there are.
 
-        Threads meet at the end of every operator, which takes longer than a small one does. Beside other work each waits
-        for one that does not run: a perceptron's step of 1 ms took 180 with two threads on two cores at a load of 30.
+        Threads meet at the end of every operator, which takes longer than a small one does. Beside other work each
+        waits for one that does not run: a perceptron's step of 1 ms took 180 with two threads on two cores at a load
+        of 30.
 
         >>> import rebind as mx
         >>> plans = Plans(mx.sym.var("x").graph, mx.cpu(), {})
