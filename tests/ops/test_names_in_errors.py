@@ -115,7 +115,7 @@ def broken(monkeypatch, error):
     def break_(op, p, on_meta=False):
         monkeypatch.setattr(op, "kernels", fails(op, p, error, on_meta))
         monkeypatch.setattr(op, "inference", Inference())
-        monkeypatch.setattr(op, "signature", dataclasses.replace(op.signature, check=None))
+        monkeypatch.setattr(op, "_signature", dataclasses.replace(op.signature, check=None))
         monkeypatch.setattr(op, "shared", False)
         monkeypatch.setattr(op, "_parsed", {})  # what is parsed without the check is nobody's
 
