@@ -77,26 +77,29 @@ class Wire:
         return self._free
 
 
-def _buckets(profile: Profile, limit: int, first: int | None = None) -> list[tuple[int, float]]:
-    """Return the bytes of each bucket and when its last gradient is ready, in the order of backward."""
-    ordered = sorted(profile.parameters, key=lambda each: each.ready)
-    sizes = {each.name: (each.bytes, "float32") for each in ordered}
-    ready = {each.name: each.ready for each in ordered}
-    names = fill_buckets(sizes, limit)
-    if first is not None:
-        head, *_ = fill_buckets(sizes, first)
-        rest = {name: size for name, size in sizes.items() if name not in head}
-        names = [head, *fill_buckets(rest, limit)]
-    return [
-        (sum(sizes[name][0] for name in bucket), max(ready[name] for name in bucket))
-        for bucket in names
-        if bucket
-    ]
+def _rebind_buckets(profile: Profile) -> list[tuple[int, float]]:
+    """Return the bytes of each of rebind's buckets and when its last gradient is ready, in the order of backward."""
+    by_name = {each.name: each for each in sorted(profile.parameters, key=lambda each: each.ready)}
+    sizes = {name: (each.bytes, "float32") for name, each in by_name.items()}
+    buckets = [[by_name[name] for name in names] for names in fill_buckets(sizes, current().bucket_bytes)]
+    return [(sum(each.bytes for each in bucket), max(each.ready for each in bucket)) for bucket in buckets]
+
+
+def _ddp_buckets(profile: Profile) -> list[tuple[int, float]]:
+    """Return the same of DDP's buckets: each is full when it has so many bytes, the first when it has few."""
+    buckets: list[tuple[int, float]] = []
+    size = 0
+    for each in sorted(profile.parameters, key=lambda each: each.ready):
+        size += each.bytes
+        if size >= (_DDP_BUCKET if buckets else _DDP_FIRST_BUCKET):
+            buckets.append((size, each.ready))
+            size = 0
+    return [*buckets, (size, each.ready)] if size else buckets
 
 
 def rebind_step(profile: Profile, cluster: Cluster) -> float:
     """Return the seconds of a step of ``kvstore='dist_sync'``: weights come back while other gradients leave."""
-    buckets, wire = _buckets(profile, current().bucket_bytes), Wire()
+    buckets, wire = _rebind_buckets(profile), Wire()
     update = (
         profile.update / profile.bytes / cluster.workers
     )  # seconds for a byte of a bucket, in another thread
@@ -116,7 +119,7 @@ def rebind_step(profile: Profile, cluster: Cluster) -> float:
 def ddp_step(profile: Profile, cluster: Cluster) -> float:
     """Return the seconds of a step of DDP: every worker updates all weights when all gradients are summed."""
     wire, end = Wire(), profile.backward_end
-    for size, ready in _buckets(profile, _DDP_BUCKET, _DDP_FIRST_BUCKET):
+    for size, ready in _ddp_buckets(profile):
         end = max(end, wire.send(ready, cluster.seconds("all_reduce", size)))
     return end + profile.update
 
