@@ -51,7 +51,9 @@ def run(sample: Sample, marks: dict[str, str]) -> tuple[list[np.ndarray], list[s
 
 # A graph takes no whole numbers as the `like` of real ones.
 @pytest.mark.parametrize("sample", [row for row in ROWS if row.parameters.get("mode") != "like"], ids=str)
-@pytest.mark.filterwarnings("ignore:gradients of contrib.SparseEmbedding")  # said once, by whatever test is first
+@pytest.mark.filterwarnings(
+    "ignore:gradients of contrib.SparseEmbedding"
+)  # said once, by whatever test is first
 def test_the_gradient_is_the_same(sample: Sample) -> None:
     wanted, nothing = run(sample, {})
     found, again = run(sample, {"force_mirroring": "True"})
