@@ -17,7 +17,7 @@ import torch.distributed as dist
 from tests.distributed.workers import run_job
 
 import rebind as mx
-from rebind.io.partition import place_in_job
+from rebind.io.partition import rank_and_size
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 
@@ -143,7 +143,7 @@ def make_group(made_by: str) -> int:
 def push_in_a_group(made_by: str) -> tuple[int, int, list[float]]:
     """Train in a process group that is there."""
     rank = make_group(made_by)
-    assert place_in_job() == (rank, 2)
+    assert rank_and_size() == (rank, 2)
     kv = mx.kv.create("dist_sync")
     kv.init("w", mx.nd.zeros((2,)))
     kv.push("w", mx.nd.ones((2,)) * (kv.rank + 1))
