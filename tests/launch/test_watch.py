@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,11 +20,19 @@ from rebind.distributed.liveness import Liveness
 from rebind.launch import watch as watch_module
 from rebind.launch.blame import find_causes
 from rebind.launch.plan import Plan, Process
+from rebind.launch.stop import StopSignals
 from rebind.launch.watch import Watch
 
 needs_signals = pytest.mark.skipif(
     sys.platform != "linux", reason="it looks at processes by /proc and waitid"
 )
+
+
+@pytest.fixture(autouse=True)
+def own_handlers() -> Iterator[None]:
+    """Put the handlers of signals back, which PyTorch's launcher sets and leaves."""
+    with StopSignals():
+        yield
 
 
 def start(folder: Path, *commands: str) -> tuple[Plan, PContext]:
