@@ -549,7 +549,7 @@ def write_a_recorded_value():
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda: nd.zeros((2,), stype="csr"), ArgumentError, r"stype must be 'default' or .*; got 'csr'"),
+        (lambda: nd.zeros((2,), stype="coo"), ArgumentError, r"stype must be 'default' or .*; got 'coo'"),
         (lambda: shuffled().tostype("coo"), ArgumentError, r"tostype: stype must be .*; got 'coo'"),
         (
             lambda: shuffled().write(torch.ones(4)),

@@ -29,7 +29,6 @@ from .plans import Plans
 from .prepared_parameters import PreparedParameters
 from .reshape import reshaped
 from .runner import Runner
-from .sparse_declarations import warn_of_sparse_declarations
 from .watch import Watch
 
 __all__ = ["Executor"]
@@ -157,8 +156,6 @@ class Executor:
         self._arrays, self._device = arrays, arrays.device
         # Of arguments that are not there yet it is not known.
         only_infers = not (arrays.wanted or arrays.missing)
-        if arrays.wanted:
-            warn_of_sparse_declarations(sym.graph)
         plans = Plans(sym.graph, arrays.device, groups, sym.backend, sym.recompute, only_infers)
         #: What runs it.
         self.runner = Runner(sym.graph, arrays, plans, prepared)

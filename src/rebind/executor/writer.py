@@ -13,6 +13,7 @@ from ..draws import derive
 from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
 from ..graph.passes import optimize
+from ..ndarray.storage_tensor import on_tensors
 from ..ops.declaration import Function, with_gradient, without_defaults
 from ..ops.storage_types import DENSE
 from .control_flow import ControlFlow
@@ -20,7 +21,7 @@ from .gradient_flow import gradient_receivers
 from .losses import Loss, gradient_of
 from .overwrite import overwriting_kernels
 from .recompute import recomputed_nodes
-from .storage_kernels import on_tensors, storage_kernels, storage_of
+from .storage_kernels import storage_kernels, storage_of
 
 __all__ = ["CodeWriter", "body_code"]
 

@@ -88,7 +88,7 @@ class ArrayBase:
         The device.
     leaf
         After `attach_grad()`, the tensor that torch records in the array's stead; None for others. That of a dense
-        array shares its memory.
+        array shares its memory. Of a recorded result that is not dense it is the tensor that torch has recorded.
     history
         How it was computed while recording, for `autograd.get_symbol` and `backward`; None where nothing was recorded.
     marking
@@ -200,11 +200,12 @@ class ArrayBase:
         leaf = self.leaf
         if leaf is None:
             return self.tensor
-        # The leaf of an array that is not dense, or of whole numbers, has memory of its own. As in MXNet, what is there
-        # now counts.
+        # The leaf of whole numbers, or of an array that is not dense, has memory of its own. As in MXNet, what is in
+        # the array now counts.
         storage = self.storage
-        of_another_type = storage.dtype is not leaf.dtype and self.marking is not None
-        if of_another_type or not isinstance(storage, DenseStorage):
+        if isinstance(leaf, StorageTensor):
+            leaf.stored = storage
+        elif storage.dtype is not leaf.dtype and self.marking is not None:
             leaf.data.copy_(self.tensor)
         return leaf
 

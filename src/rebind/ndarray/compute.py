@@ -19,13 +19,14 @@ from ..errors import ArgumentError, ShapeError, shown
 from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
 from ..mode import mode
 from ..ops import Operator, explain
-from ..ops.storage_types import infer_storage_types, warn_of_fallback
+from ..ops.storage_types import DENSE, StorageKernel, infer_storage_types, takes_dense, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
 from .base import ArrayBase, wrap, wrap_tensor
 from .history import remember
 from .integer_gradients import Results, compute_exactly
 from .storage import CONTIGUOUS, DenseStorage, Storage
+from .storage_tensor import StorageTensor, as_dense, as_tensor, on_tensors
 
 __all__ = [
     "compute", "device_of", "invoke", "raise_explained", "take_states", "unaliased", "unaliased_single", "with_modes",
@@ -149,6 +150,11 @@ def compute(
     if len(types) > 1 and rules is None:
         op.check_types(tensors, p)
     device = device or device_of(p)
+    if recording and takes_dense(op) and any([each.is_recorded for each in arrays if each is not None]):
+        kernel = infer_storage_types(op, p, [DENSE for each in arrays if each is not None]).kernel
+        if kernel is not None and kernel.gradient is not None:
+            modes = with_modes(op.signature.keywords(p), op.signature.modes, device)
+            return _recorded(kernel, arrays, modes, device), device
     signature = op.signature
     keywords: dict[str, Any] = p
     if signature.count or signature.modes:
@@ -255,13 +261,16 @@ def _compute_non_dense(
     device = device or present[0].device
     stypes = [array.stype for array in present]
     choice = infer_storage_types(op, p, stypes)
-    # What a kernel returns is not recorded: where a gradient has to pass, the dense form computes.
+    # A kernel without a gradient is not recorded: where one has to pass, the dense form computes.
     recorded = recording and any(array.is_recorded for array in present)
-    if choice.kernel is not None and kernel_over is None and not recorded:
-        storages = [None if array is None else array.storage for array in arrays]
+    kernel = choice.kernel
+    if kernel is not None and kernel_over is None and not (recorded and kernel.gradient is None):
         keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
+        if recorded:
+            return _recorded(kernel, arrays, keywords, device), device
+        storages = [None if array is None else array.storage for array in arrays]
         with grad_mode(False):
-            result = choice.kernel.function(*storages, **keywords)
+            result = kernel.function(*storages, **keywords)
         return result if isinstance(result, tuple) else [result], device
     warn_of_fallback(op, stypes)
     # By identity: an array that is given twice must be one dense array too.
@@ -281,13 +290,37 @@ def _compute_non_dense(
     return results, device
 
 
+def _recorded(
+    kernel: StorageKernel, arrays: Sequence[ArrayBase | None], keywords: dict[str, Any], device: Device
+) -> list[Tensor | ArrayBase]:
+    """Run a kernel for other storage types while torch records it."""
+    tensors = [None if array is None else _recorded_source(array) for array in arrays]
+    with grad_mode(True):
+        result = on_tensors(kernel)(*tensors, **keywords)
+    made: list[Tensor | ArrayBase] = []
+    for each in result if isinstance(result, tuple) else (result,):
+        if isinstance(each, StorageTensor):
+            array: ArrayBase = wrap(each.stored, device)
+            array.leaf = each
+            made.append(array)
+        else:
+            made.append(each)
+    return made
+
+
+def _recorded_source(array: ArrayBase) -> Tensor:
+    if array.leaf is not None or isinstance(array.storage, DenseStorage):
+        return array.recorded_tensor
+    return as_tensor(array.storage)
+
+
 class _DenseCopy(ArrayBase):
     """A dense array with the content of another one, which is written with it where backward writes states."""
 
     __slots__ = ("_original",)
 
     def __init__(self, original: ArrayBase) -> None:
-        super().__init__(original.recorded_tensor, original.device)
+        super().__init__(as_dense(_recorded_source(original)), original.device)
         self._original = original
 
     def write_unrecorded(self, value: Tensor | Storage) -> None:

@@ -15,6 +15,7 @@ from . import integer_gradients
 from .base import ArrayBase, Marking
 from .history import free, marked_behind, nodes_behind
 from .storage import DenseStorage
+from .storage_tensor import StorageTensor, as_tensor
 
 __all__ = ["GradReq", "explain_second_backward", "head_gradient", "mark", "roots", "run_backward"]
 
@@ -35,7 +36,7 @@ def mark(array: ArrayBase, grad: ArrayBase | None, grad_req: GradReq) -> None:
     """
     if grad_req not in ("write", "add", "null"):
         raise ParameterError(f"NDArray: grad_req must be one of 'write', 'add', 'null'; got {grad_req!r}")
-    tensor = array.tensor.detach()
+    tensor = as_tensor(array.storage).detach()
     if isinstance(array.storage, DenseStorage):
         array.storage.tensor = tensor
     # Gradients of what was recorded before stop here: the array is a leaf from now on.
@@ -45,7 +46,7 @@ def mark(array: ArrayBase, grad: ArrayBase | None, grad_req: GradReq) -> None:
         return
     if tensor.is_floating_point():
         # `.data` has a version counter of its own: as in MXNet, backward reads what is in memory then.
-        array.leaf = tensor.data.requires_grad_()
+        array.leaf = (tensor if isinstance(tensor, StorageTensor) else tensor.data).requires_grad_()
     else:
         array.leaf = integer_gradients.as_floating(tensor).requires_grad_()
     array.marking.adds = grad_req == "add"

@@ -40,7 +40,6 @@ from ..errors import ArgumentError, DTypeError, FormatError, MXNetError, shown
 from ..mode import mode
 from .base import wrap
 from .ndarray import NDArray
-from .sparse_records import RECORDS, StorageRecord
 from .storage import DenseStorage, Storage, storage_kind_by_number
 
 __all__ = ["array_from_bytes", "array_pieces", "array_to_bytes", "load", "load_frombuffer", "save"]
@@ -282,7 +281,7 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
 def _read_array(reader: _Reader, number: int) -> NDArray:
     what = f"array {number}"
     (version,) = reader.numbers("I", what)
-    kind: type[Storage] | StorageRecord = DenseStorage
+    kind: type[Storage] = DenseStorage
     if version in (_VERSION_2, _VERSION_3):
         kind = _read_kind(reader, what)
     several = len(kind.members) > 1
@@ -313,9 +312,9 @@ def _read_array(reader: _Reader, number: int) -> NDArray:
         raise reader.wrong(f"{what} must be a whole array of storage type {kind.stype!r}", error) from None
 
 
-def _read_kind(reader: _Reader, what: str) -> type[Storage] | StorageRecord:
+def _read_kind(reader: _Reader, what: str) -> type[Storage]:
     (number,) = reader.numbers("i", f"the storage type of {what}")
-    kind = storage_kind_by_number(number) or RECORDS.get(number)
+    kind = storage_kind_by_number(number)
     if kind is None:
         raise reader.wrong(
             f"{what} must be of a known storage type: dense (0), row_sparse (1) or csr (2)", number

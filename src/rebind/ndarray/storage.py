@@ -18,7 +18,7 @@ from torch import Tensor
 from ..errors import ArgumentError
 from ..grad_mode import grad_mode
 from ..ops.nn.memory_order import FORMATS
-from ..ops.storage_types import DENSE, SPARSE, add_storage_type, storage_name
+from ..ops.storage_types import DENSE, add_storage_type, storage_name
 from .sending import send
 
 if TYPE_CHECKING:
@@ -215,6 +215,10 @@ class Storage(ABC):
             values.detach().to(device, dtype, copy=copy),
             *[index.to(device, copy=copy) for index in others],
         ]
+        return self._with_members(members)
+
+    def _with_members(self, members: Sequence[Tensor]) -> Self:
+        """Return a storage of the same shape around other tensors that fit together as these do."""
         return self.from_members(self.shape, members)
 
     def copy(self) -> Self:
@@ -477,15 +481,14 @@ def storage_kind(stype: str, who: str) -> type[Storage]:
     kind = _KINDS.get(stype)
     if kind is None:
         names = " or ".join(map(repr, _KINDS))
-        later = " Sparse storage is not supported yet." if stype in SPARSE else ""
-        raise ArgumentError(f"{who} must be {names}; got {stype!r}.{later}")
+        raise ArgumentError(f"{who} must be {names}; got {stype!r}")
     return kind
 
 
 def has_storage_kind(stype: str) -> bool:
     """Return whether arrays can be of a storage type.
 
-    >>> [has_storage_kind(stype) for stype in ("default", "csr")]
+    >>> [has_storage_kind(stype) for stype in ("default", "columns")]
     [True, False]
     """
     return stype in _KINDS
@@ -503,7 +506,7 @@ def storage_kind_by_number(number: int) -> type[Storage] | None:
 def kind_or_dense(stype: str) -> type[Storage]:
     """Return the kind of storage with a name; dense where the storage type is only known by name.
 
-    >>> kind_or_dense("csr").__name__
+    >>> kind_or_dense("columns").__name__
     'DenseStorage'
     """
     return _KINDS.get(stype, DenseStorage)

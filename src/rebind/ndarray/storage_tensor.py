@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -9,9 +11,12 @@ from torch import Tensor
 
 from .._torch.tensors import disabled_torch_function, make_wrapper
 from ..nested import map_leaves
+from ..ops.declaration import Function, with_gradient
+from ..ops.storage_types import StorageKernel
+from ..params import Params
 from .storage import DenseStorage, Storage
 
-__all__ = ["StorageTensor", "as_storage", "as_tensor"]
+__all__ = ["StorageTensor", "as_dense", "as_storage", "as_tensor", "on_tensors"]
 
 
 class StorageTensor(Tensor):
@@ -82,3 +87,58 @@ def as_tensor(storage: Storage) -> Tensor:
     tensor([1., 1.])
     """
     return storage.tensor if isinstance(storage, DenseStorage) else cast(Tensor, StorageTensor(storage))
+
+
+class _AsDense(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: StorageTensor) -> Tensor:
+        return tensor.stored.to_dense().clone()
+
+    @staticmethod
+    def backward(ctx: Any, head_grad: Tensor) -> Tensor:
+        return head_grad
+
+
+def as_dense(tensor: Tensor) -> Tensor:
+    """Return the values as a dense tensor, through which gradients flow.
+
+    >>> as_dense(torch.ones(2))
+    tensor([1., 1.])
+    """
+    return _AsDense.apply(tensor) if isinstance(tensor, StorageTensor) else tensor
+
+
+@functools.cache
+def on_tensors(kernel: StorageKernel) -> Function:
+    """Return a kernel as a function of tensors, with its gradient.
+
+    >>> import torch
+    >>> from rebind.ndarray.storage import DenseStorage
+    >>> kernel = StorageKernel(("*",), ("default",), lambda data: DenseStorage(data.to_dense() * 2))
+    >>> on_tensors(kernel)(torch.ones(2))
+    tensor([2., 2.])
+    """
+
+    @functools.wraps(kernel.function)
+    def function(*tensors: Tensor | None, **keywords: Any) -> Any:
+        found = kernel.function(*_storages(tensors), **keywords)
+        return tuple(map(as_tensor, found)) if isinstance(found, tuple) else as_tensor(found)
+
+    if kernel.gradient is None:
+        return function
+    rule = kernel.gradient
+
+    def gradient(
+        p: Params,
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Tensor],
+        head_grads: Sequence[Tensor],
+    ) -> Sequence[Tensor | None]:
+        found = rule(p, _storages(inputs), _storages(outputs), _storages(head_grads))
+        return [None if each is None else as_tensor(each) for each in found]
+
+    return with_gradient(function, gradient)
+
+
+def _storages(tensors: Sequence[Tensor | None]) -> list[Storage | None]:
+    return [None if each is None else as_storage(each.detach()) for each in tensors]

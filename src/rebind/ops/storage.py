@@ -1,6 +1,7 @@
 """Storage of arrays: casts between storage types, and operators that only sparse arrays have.
 
-Arrays are dense here. An operator that needs a sparse one raises an error.
+These are the forms for dense arrays: an operator that needs a sparse one raises an error. Those for sparse arrays are
+kernels, in `ndarray.sparse.kernels`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError
-from ..params import Params
 from .declaration import operator
 
 __all__ = ["cast_storage", "edge_id", "getnnz", "sparse_retain"]
@@ -19,7 +19,9 @@ __all__ = ["cast_storage", "edge_id", "getnnz", "sparse_retain"]
 
 @operator("cast_storage", "_sparse_cast_storage", same_shape=True)
 def cast_storage(data: Tensor, *, stype: Literal["csr", "default", "row_sparse"]) -> Tensor:
-    """`data` in the storage `stype`; arrays are dense here, so that only ``default`` is possible.
+    """`data` in the storage `stype`.
+
+    A csr array cannot become a row_sparse one, as in MXNet.
 
     >>> cast_storage(torch.ones(2), stype="default")
     tensor([1., 1.])
@@ -27,17 +29,8 @@ def cast_storage(data: Tensor, *, stype: Literal["csr", "default", "row_sparse"]
     return data.view_as(data)
 
 
-@cast_storage.check
-def _(p: Params) -> str | None:
-    if p.stype != "default":
-        return f"stype must be 'default', arrays without sparse storage; got {p.stype!r}, which is not supported yet"
-    return None
-
-
 def _needs_sparse(kind: str) -> ArgumentError:
-    return ArgumentError(
-        f"data must be a {kind} array; got a dense one. Sparse storage is not supported yet."
-    )
+    return ArgumentError(f"data must be a {kind} array; got a dense one. x.tostype('{kind}') makes one.")
 
 
 @operator("_sparse_retain", types={"indices": "any"})

@@ -18,13 +18,11 @@ from ..params import Params
 from .declaration import Operator, find
 
 __all__ = [
-    "DENSE", "SPARSE", "StorageChoice", "StorageKernel", "add_storage_type", "infer_storage_types", "storage_kernel",
-    "storage_name", "storage_number", "warn_of_dense", "warn_of_fallback",
+    "DENSE", "StorageChoice", "StorageKernel", "add_storage_type", "infer_storage_types", "storage_kernel",
+    "storage_name", "storage_number", "takes_dense", "warn_of_fallback",
 ]  # fmt: skip
 
 DENSE = "default"
-#: MXNet's others.
-SPARSE = ("csr", "row_sparse")
 ANY = "*"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -132,6 +130,7 @@ class StorageChoice(NamedTuple):
 
 
 _KERNELS: dict[str, list[StorageKernel]] = {}
+_WITH_DENSE_INPUTS: set[str] = set()
 
 
 def storage_kernel(
@@ -153,9 +152,20 @@ def storage_kernel(
         kernel = StorageKernel(tuple(inputs), outputs, function, when, repeats, gradient, tuple(gradients))
         # In front, so that a later declaration is found first.
         _KERNELS.setdefault(find(name).name, []).insert(0, kernel)
+        if all(stype in (ANY, DENSE) for stype in kernel.inputs):
+            _WITH_DENSE_INPUTS.add(find(name).name)
         return function
 
     return declare
+
+
+def takes_dense(op: Operator) -> bool:
+    """Return whether an operator has a kernel for dense inputs alone, with gradients or outputs that are not.
+
+    >>> takes_dense(find("relu"))
+    False
+    """
+    return op.name in _WITH_DENSE_INPUTS
 
 
 def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> StorageChoice:
@@ -191,28 +201,4 @@ def warn_of_fallback(op: Operator, stypes: Sequence[str]) -> None:
     warn_user(
         f"{op.name}: no kernel for inputs of storage types {', '.join(stypes)}; it is computed on dense copies, which "
         "takes more time and memory. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 switches this warning off."
-    )
-
-
-_warned_of_dense: set[str] = set()
-
-
-def warn_of_dense(what: str) -> None:
-    """Warn, once for each kind of thing, that what a program declares to be sparse is dense here.
-
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn_of_dense("weights of storage type 'example'")
-    ...     warn_of_dense("weights of storage type 'example'")
-    >>> len(caught)
-    1
-    """
-    if what in _warned_of_dense:
-        return
-    _warned_of_dense.add(what)
-    warn_user(
-        f"{what}: there is no sparse storage yet, so they are dense. Where MXNet updates only the rows that a batch "
-        "uses (lazy_update=True), weight decay and momentum act here on the rows that are absent too. Results are "
-        "those of lazy_update=False."
     )

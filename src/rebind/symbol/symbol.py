@@ -20,9 +20,8 @@ from ..graph import Entry, Facts, Graph, Node, Target, infer_shapes, infer_types
 from ..graph.passes import backend_named, optimize, optimize_without_shapes, without_casts
 from ..mode import mode
 from ..ndarray import NDArray
-from ..ndarray.storage import has_storage_kind, storage_kind
+from ..ndarray.storage import storage_kind
 from ..ops import Operator
-from ..ops.storage_types import SPARSE, warn_of_dense
 from ..shapes import Shape
 from .base import SymbolBase, single_entry
 from .composition import apply
@@ -448,15 +447,10 @@ fromjson = load_json
 
 
 def _storage_types(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the storage types that arrays can have; those of sparse storage, which are to come, are dense."""
-    found = {}
+    """Return storage types by name, after a check that arrays can have them."""
     for name, stype in given.items():
-        if stype in SPARSE and not has_storage_kind(stype):
-            warn_of_dense(f"arrays of Symbol.simple_bind(stype_dict={{...: {stype!r}}})")
-            continue
         storage_kind(stype, f"Symbol.simple_bind: stype_dict: stype of {name!r}")
-        found[name] = stype
-    return found
+    return dict(given)
 
 
 def _outputs(node: Node) -> list[Entry]:

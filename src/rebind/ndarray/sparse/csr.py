@@ -1,0 +1,219 @@
+"""The storage type ``'csr'``: a matrix by rows, of which only some elements are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ...errors import ParameterError
+from ..storage import DenseStorage, Storage, register_storage
+from .parts import check_columns, check_indptr
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["CSRStorage"]
+
+
+@register_storage
+class CSRStorage(Storage):
+    """A matrix as the stored elements of row after row.
+
+    Elements of a row may come in any order of their columns, and several of one column are summed. The tensors are
+    never written into: an operation makes new ones, or exchanges them.
+
+    Parameters
+    ----------
+    data
+        The stored elements.
+    indptr
+        Where each row begins in `data`, and the end of the last one: int64.
+    indices
+        The column of each element: int64.
+    shape
+        The numbers of rows and columns.
+
+    Examples
+    --------
+    >>> matrix = CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [0.0, 0.0], [6.0, 7.0]]))
+    >>> matrix.data.tolist(), matrix.indptr.tolist(), matrix.indices.tolist()
+    ([5.0, 6.0, 7.0], [0, 1, 1, 3], [1, 0, 1])
+    """
+
+    __slots__ = ("_shape", "data", "indices", "indptr")
+
+    stype, number = "csr", 2
+    # In the order of files.
+    members = ("data", "indptr", "indices")
+
+    def __init__(self, data: Tensor, indptr: Tensor, indices: Tensor, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.data, self.indptr, self.indices = data, indptr, indices
+        self._shape = (int(shape[0]), int(shape[1]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and columns."""
+        return self._shape
+
+    @classmethod
+    def from_members(cls, shape: Sequence[int], members: Sequence[Tensor]) -> Self:
+        """Return a storage of tensors that are checked.
+
+        Raises
+        ------
+        ParameterError
+            When they are no matrix of this shape.
+
+        Examples
+        --------
+        >>> CSRStorage.from_members(
+        ...     (1, 2), [torch.ones(1), torch.tensor([0, 1]), torch.tensor([1])]
+        ... ).to_dense()
+        tensor([[0., 1.]])
+        """
+        data, indptr, indices = members
+        if len(shape) != 2:
+            raise ParameterError(f"a csr array must have two axes; got shape {tuple(shape)}")
+        check_columns(indices, data, shape[1])
+        check_indptr(indptr, shape[0], len(data))
+        return cls(data, indptr.long(), indices.long(), shape)
+
+    @classmethod
+    def from_dense(cls, tensor: Tensor) -> Self:
+        """Return the elements of a matrix that are not 0."""
+        if tensor.dim() != 2:
+            raise ParameterError(f"a csr array must have two axes; got shape {tuple(tensor.shape)}")
+        tensor = tensor.detach()
+        rows, columns = (tensor != 0).nonzero(as_tuple=True)
+        return cls(
+            tensor[rows, columns], _ends(torch.bincount(rows, minlength=len(tensor))), columns, tensor.shape
+        )
+
+    @classmethod
+    def zeros(cls, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Self:
+        """Return a matrix in which nothing is stored.
+
+        >>> CSRStorage.zeros((2, 10**9), torch.float32, torch.device("cpu")).nbytes
+        24
+        """
+        if len(shape) != 2:
+            raise ParameterError(f"a csr array must have two axes; got shape {tuple(shape)}")
+        indices = torch.zeros(0, dtype=torch.int64, device=device)
+        indptr = torch.zeros(shape[0] + 1, dtype=torch.int64, device=device)
+        return cls(torch.zeros(0, dtype=dtype, device=device), indptr, indices, shape)
+
+    def to_dense(self) -> Tensor:
+        """Return the matrix with all its elements."""
+        dense = self.data.new_zeros(self._shape)
+        return dense.index_put_((self.row_of_each(), self.indices), self.data, accumulate=True)
+
+    def row_of_each(self) -> Tensor:
+        """Return the row of each stored element.
+
+        >>> CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [0.0, 0.0], [6.0, 7.0]])).row_of_each()
+        tensor([0, 2, 2])
+        """
+        rows = torch.arange(self._shape[0], device=self.indptr.device)
+        return torch.repeat_interleave(rows, self.indptr.diff(), output_size=len(self.indices))
+
+    def with_data(self, data: Tensor) -> CSRStorage:
+        """Return other elements at the same positions.
+
+        >>> CSRStorage.from_dense(torch.tensor([[0.0, 5.0]])).with_data(torch.tensor([2.0])).to_dense()
+        tensor([[0., 2.]])
+        """
+        return CSRStorage(data, self.indptr, self.indices, self._shape)
+
+    def _with_members(self, members: Sequence[Tensor]) -> Self:
+        data, indptr, indices = members
+        return type(self)(data, indptr, indices, self._shape)
+
+    def _adopt(self, source: Self) -> None:
+        self._shape = source._shape
+        super()._adopt(source)
+
+    def take_rows(self, rows: Tensor) -> CSRStorage:
+        """Return the matrix of some rows, in their order.
+
+        >>> matrix = CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [0.0, 0.0], [6.0, 7.0]]))
+        >>> matrix.take_rows(torch.tensor([2, 0])).to_dense()
+        tensor([[6., 7.],
+                [0., 5.]])
+        """
+        begins, counts = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
+        indptr = _ends(counts)
+        # The n-th element of a row is n after where the row begins.
+        chosen = torch.arange(int(indptr[-1]), device=indptr.device)
+        chosen += torch.repeat_interleave(begins - indptr[:-1], counts, output_size=len(chosen))
+        return CSRStorage(self.data[chosen], indptr, self.indices[chosen], (len(rows), self._shape[1]))
+
+    def row_range(self, begin: int, end: int) -> CSRStorage:
+        """Return the matrix of the rows from `begin` up to `end`.
+
+        >>> matrix = CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [0.0, 0.0], [6.0, 7.0]]))
+        >>> matrix.row_range(1, 3).to_dense()
+        tensor([[0., 0.],
+                [6., 7.]])
+        """
+        first, last = self.indptr[begin].item(), self.indptr[end].item()
+        stored = slice(int(first), int(last))
+        indptr = self.indptr[begin : end + 1] - first
+        return CSRStorage(
+            self.data[stored].clone(), indptr, self.indices[stored].clone(), (end - begin, self._shape[1])
+        )
+
+    def rows(self, indices: Tensor) -> Tensor:
+        """Return the rows at `indices`, in their order, as a dense tensor."""
+        return self.take_rows(indices.to(self.device)).to_dense()
+
+    def retain(self, indices: Tensor) -> Self:
+        """Return a storage with the stored elements of the rows at `indices` only."""
+        keeps = torch.zeros(self._shape[0], dtype=torch.bool, device=self.device)
+        keeps[indices.to(self.device)] = True
+        chosen = keeps[self.row_of_each()]
+        counts = self.indptr.diff() * keeps
+        return type(self)(self.data[chosen], _ends(counts), self.indices[chosen], self._shape)
+
+    def in_order(self) -> CSRStorage:
+        """Return the same matrix with ascending columns in each row, and each at most once.
+
+        >>> one = CSRStorage(torch.ones(3), torch.tensor([0, 3]), torch.tensor([2, 0, 2]), (1, 3)).in_order()
+        >>> one.indices, one.data
+        (tensor([0, 2]), tensor([1., 2.]))
+        """
+        rows, columns = self._shape
+        position = self.row_of_each() * columns + self.indices
+        if bool((position[1:] > position[:-1]).all()):
+            return self
+        unique, which = position.unique(return_inverse=True)
+        data = self.data.new_zeros(len(unique)).index_add_(0, which, self.data)
+        counts = torch.bincount(unique.div(columns, rounding_mode="floor"), minlength=rows)
+        return CSRStorage(data, _ends(counts), unique % columns, self._shape)
+
+    def accumulate(self, source: Storage) -> None:
+        """Add the values of `source`, in place; other positions become stored."""
+        other = source.to(self.device, self.dtype)
+        if isinstance(other, DenseStorage):
+            other = self.from_storage(other)
+        if not isinstance(other, CSRStorage):
+            raise ParameterError(f"a csr array takes dense and csr ones to be added; got {source.stype}")
+        rows = torch.cat([self.row_of_each(), other.row_of_each()])
+        order = rows.argsort(stable=True)
+        both = CSRStorage(
+            torch.cat([self.data, other.data])[order],
+            self.indptr + other.indptr,
+            torch.cat([self.indices, other.indices])[order],
+            self._shape,
+        ).in_order()
+        self.data, self.indptr, self.indices = both.data, both.indptr, both.indices
+
+
+def _ends(counts: Tensor) -> Tensor:
+    """Return `indptr` of rows with these numbers of elements."""
+    indptr = counts.new_zeros(len(counts) + 1)
+    torch.cumsum(counts, 0, out=indptr[1:])
+    return indptr
