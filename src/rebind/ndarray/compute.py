@@ -19,7 +19,7 @@ from ..errors import ArgumentError, ShapeError, shown
 from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
 from ..mode import mode
 from ..ops import Operator, explain
-from ..ops.storage_types import DENSE, StorageKernel, infer_storage_types, takes_dense, warn_of_fallback
+from ..ops.storage_types import StorageKernel, infer_storage_types, takes_dense, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
 from .base import ArrayBase, wrap, wrap_tensor
@@ -150,11 +150,10 @@ def compute(
     if len(types) > 1 and rules is None:
         op.check_types(tensors, p)
     device = device or device_of(p)
-    if recording and takes_dense(op) and any([each.is_recorded for each in arrays if each is not None]):
-        kernel = infer_storage_types(op, p, [DENSE for each in arrays if each is not None]).kernel
-        if kernel is not None and kernel.gradient is not None:
-            modes = with_modes(op.signature.keywords(p), op.signature.modes, device)
-            return _recorded(kernel, arrays, modes, device), device
+    if takes_dense(op) and kernel_over is None:
+        kernel = _storage_kernel(op, p, arrays, recording)
+        if kernel is not None:
+            return _run_storage_kernel(kernel, op, arrays, p, device, recording)
     signature = op.signature
     keywords: dict[str, Any] = p
     if signature.count or signature.modes:
@@ -259,20 +258,10 @@ def _compute_non_dense(
     """As `compute`, where not all arrays are dense: by a kernel for their storage types, else on dense copies."""
     present = [array for array in arrays if array is not None]
     device = device or present[0].device
-    stypes = [array.stype for array in present]
-    choice = infer_storage_types(op, p, stypes)
-    # A kernel without a gradient is not recorded: where one has to pass, the dense form computes.
-    recorded = recording and any(array.is_recorded for array in present)
-    kernel = choice.kernel
-    if kernel is not None and kernel_over is None and not (recorded and kernel.gradient is None):
-        keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
-        if recorded:
-            return _recorded(kernel, arrays, keywords, device), device
-        storages = [None if array is None else array.storage for array in arrays]
-        with grad_mode(False):
-            result = kernel.function(*storages, **keywords)
-        return result if isinstance(result, tuple) else [result], device
-    warn_of_fallback(op, stypes)
+    kernel = _storage_kernel(op, p, arrays, recording)
+    if kernel is not None and kernel_over is None:
+        return _run_storage_kernel(kernel, op, arrays, p, device, recording)
+    warn_of_fallback(op, [array.stype for array in present])
     # By identity: an array that is given twice must be one dense array too.
     dense = {id(array): _dense(array) for array in present}
     results, device = compute(
@@ -290,22 +279,43 @@ def _compute_non_dense(
     return results, device
 
 
-def _recorded(
-    kernel: StorageKernel, arrays: Sequence[ArrayBase | None], keywords: dict[str, Any], device: Device
-) -> list[Tensor | ArrayBase]:
-    """Run a kernel for other storage types while torch records it."""
+def _storage_kernel(
+    op: Operator, p: Params, arrays: Sequence[ArrayBase | None], recording: bool
+) -> StorageKernel | None:
+    """Return the kernel for the storage types of arrays; None where there is none, or none with a needed gradient."""
+    present = [array for array in arrays if array is not None]
+    kernel = infer_storage_types(op, p, [array.stype for array in present]).kernel
+    needs_gradient = recording and any([array.is_recorded for array in present])
+    return None if kernel is None or (needs_gradient and kernel.gradient is None) else kernel
+
+
+def _run_storage_kernel(
+    kernel: StorageKernel,
+    op: Operator,
+    arrays: Sequence[ArrayBase | None],
+    p: Params,
+    device: Device,
+    recording: bool,
+) -> Results:
+    keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
+    if not recording or kernel.gradient is None:
+        storages = [None if array is None else array.storage for array in arrays]
+        with grad_mode(False):
+            result = kernel.function(*storages, **keywords)
+        return result if isinstance(result, tuple) else [result], device
     tensors = [None if array is None else _recorded_source(array) for array in arrays]
     with grad_mode(True):
         result = on_tensors(kernel)(*tensors, **keywords)
-    made: list[Tensor | ArrayBase] = []
-    for each in result if isinstance(result, tuple) else (result,):
-        if isinstance(each, StorageTensor):
-            array: ArrayBase = wrap(each.stored, device)
-            array.leaf = each
-            made.append(array)
-        else:
-            made.append(each)
-    return made
+    results = result if isinstance(result, tuple) else (result,)
+    return [
+        _recorded_array(each, device) if isinstance(each, StorageTensor) else each for each in results
+    ], device
+
+
+def _recorded_array(tensor: StorageTensor, device: Device) -> ArrayBase:
+    array: ArrayBase = wrap(tensor.stored, device)
+    array.leaf = tensor
+    return array
 
 
 def _recorded_source(array: ArrayBase) -> Tensor:
