@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import operator
 import re
 import sys
 import types
@@ -198,7 +199,8 @@ def generated(front: Front) -> str:
 
 def namespace(front: Front, space: str) -> str:
     """Return the stub of a namespace: operators by their short names, and what is written by hand."""
-    module = getattr(getattr(mx, front.short), space)
+    module = operator.attrgetter(space.replace("/", "."))(getattr(mx, front.short))
+    levels, space = "." * (1 + space.count("/")), space.partition("/")[0]
     prefix = f"_{space}_"
     short = {name.removeprefix(prefix) for name in OPERATORS if name.startswith(prefix)}
     written: dict[str, list[str]] = {}
@@ -209,7 +211,7 @@ def namespace(front: Front, space: str) -> str:
     text = "".join(
         f"from .{where} import {name} as {name}\n" for where in sorted(written) for name in written[where]
     )
-    text += "from . import generated as _generated\n\n"
+    text += f"from {levels} import generated as _generated\n\n"
     hand = {name for names in written.values() for name in names}
     text += "".join(f"{name} = _generated.{prefix}{name}\n" for name in sorted(short - hand))
     return stub(front, f"`{front.short}.{space}`: the operators whose names begin with ``{prefix}``.", text)
@@ -301,6 +303,8 @@ def stubs() -> dict[Path, str]:
         updates = f"Functions of `{front.short}.contrib` over update operators."
         found[f"{front.package}/updates.pyi"] = functions(front, package.updates, updates)
         for space in NAMESPACES:
+            if front is ARRAYS and space == "sparse":  # a package, with classes
+                space = "sparse/operators"
             found[f"{front.package}/{space}.pyi"] = namespace(front, space)
     return {SOURCE / path: text for path, text in found.items()}
 

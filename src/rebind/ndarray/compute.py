@@ -19,7 +19,7 @@ from ..errors import ArgumentError, ShapeError, shown
 from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
 from ..mode import mode
 from ..ops import Operator, explain
-from ..ops.storage_types import StorageKernel, infer_storage_types, takes_dense, warn_of_fallback
+from ..ops.storage_types import WITH_DENSE_INPUTS, StorageKernel, infer_storage_types, warn_of_fallback
 from ..params import Params
 from ..precision import Rules, active_rules
 from .base import ArrayBase, wrap, wrap_tensor
@@ -150,7 +150,7 @@ def compute(
     if len(types) > 1 and rules is None:
         op.check_types(tensors, p)
     device = device or device_of(p)
-    if takes_dense(op) and kernel_over is None:
+    if op.name in WITH_DENSE_INPUTS and kernel_over is None:
         kernel = _storage_kernel(op, p, arrays, recording)
         if kernel is not None:
             return _run_storage_kernel(kernel, op, arrays, p, device, recording)

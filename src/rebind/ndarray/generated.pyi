@@ -4934,7 +4934,7 @@ def cast_storage(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """`data` in the storage `stype`; arrays are dense here, so that only ``default`` is possible."""
+    """`data` in the storage `stype`."""
 
 def _sparse_retain(
     data: NDArray,

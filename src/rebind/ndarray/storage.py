@@ -481,7 +481,7 @@ def storage_kind(stype: str, who: str) -> type[Storage]:
     kind = _KINDS.get(stype)
     if kind is None:
         names = " or ".join(map(repr, _KINDS))
-        raise ArgumentError(f"{who} must be {names}; got {stype!r}")
+        raise ArgumentError(f"{who} must be {names}; got {stype!r}.")
     return kind
 
 

@@ -18,8 +18,8 @@ from ..params import Params
 from .declaration import Operator, find
 
 __all__ = [
-    "DENSE", "StorageChoice", "StorageKernel", "add_storage_type", "infer_storage_types", "storage_kernel",
-    "storage_name", "storage_number", "takes_dense", "warn_of_fallback",
+    "DENSE", "WITH_DENSE_INPUTS", "StorageChoice", "StorageKernel", "add_storage_type", "infer_storage_types",
+    "storage_kernel", "storage_name", "storage_number", "warn_of_fallback",
 ]  # fmt: skip
 
 DENSE = "default"
@@ -130,7 +130,8 @@ class StorageChoice(NamedTuple):
 
 
 _KERNELS: dict[str, list[StorageKernel]] = {}
-_WITH_DENSE_INPUTS: set[str] = set()
+#: The operators that have a kernel for dense inputs alone, with gradients or outputs that are not dense.
+WITH_DENSE_INPUTS: set[str] = set()
 
 
 def storage_kernel(
@@ -153,19 +154,10 @@ def storage_kernel(
         # In front, so that a later declaration is found first.
         _KERNELS.setdefault(find(name).name, []).insert(0, kernel)
         if all(stype in (ANY, DENSE) for stype in kernel.inputs):
-            _WITH_DENSE_INPUTS.add(find(name).name)
+            WITH_DENSE_INPUTS.add(find(name).name)
         return function
 
     return declare
-
-
-def takes_dense(op: Operator) -> bool:
-    """Return whether an operator has a kernel for dense inputs alone, with gradients or outputs that are not.
-
-    >>> takes_dense(find("relu"))
-    False
-    """
-    return op.name in _WITH_DENSE_INPUTS
 
 
 def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> StorageChoice:

@@ -5313,7 +5313,7 @@ def cast_storage(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """`data` in the storage `stype`; arrays are dense here, so that only ``default`` is possible."""
+    """`data` in the storage `stype`."""
 
 def _sparse_retain(
     data: Symbol | None = None,

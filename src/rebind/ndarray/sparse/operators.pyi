@@ -4,7 +4,7 @@ Written by ``make stubs`` from the table of operators; not to be edited.
 """
 
 
-from . import generated as _generated
+from .. import generated as _generated
 
 ElementWiseSum = _generated._sparse_ElementWiseSum
 Embedding = _generated._sparse_Embedding
