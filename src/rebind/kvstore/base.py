@@ -228,7 +228,9 @@ class KVStoreBase(Updating):
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
-        """Copy the values of keys into the arrays `out`, in their types.
+        """Copy the values of keys into the arrays `out`, in their types and storage types.
+
+        With `ignore_sparse` sparse arrays stay as they are, with a warning; see `row_sparse_pull`.
 
         >>> import rebind as mx
         >>> store, devices = create("local"), [mx.nd.zeros((1,)), mx.nd.zeros((1,))]
@@ -239,8 +241,37 @@ class KVStoreBase(Updating):
         """
         raise self._undefined("pull()")
 
+    def row_sparse_pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None
+    ) -> None:
+        """Copy some rows of row_sparse values into row_sparse arrays, which then have these rows alone.
+
+        Rows that the value lacks are zero. An id that is no row is an error; MXNet stores it.
+
+        Parameters
+        ----------
+        key, out, priority
+            As in `pull`.
+        row_ids
+            Which rows: an array of ids, in any order and as often as they like, or a list with one for each array of
+            a key. With a list of keys a list with either for each key.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> store = create("local")
+        >>> store.init("w", mx.nd.array([[1], [2], [3], [4]]).tostype("row_sparse"))
+        >>> some = mx.nd.zeros((4, 1), stype="row_sparse")
+        >>> store.row_sparse_pull("w", out=some, row_ids=mx.nd.array([3, 1, 3]))
+        >>> some.indices.asnumpy().tolist(), some.data.asnumpy().tolist()
+        ([1, 3], [[2.0], [4.0]])
+        """
+        raise self._undefined("row_sparse_pull()")
+
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
-        """Push, then pull into `out` (by default into the arrays that were pushed).
+        """Push, then pull into `out` (by default into the arrays that were pushed), of whichever storage type.
+
+        MXNet leaves row_sparse arrays as they are.
 
         >>> import rebind as mx
         >>> store, gradients = create("local"), [mx.nd.array([1]), mx.nd.array([2])]
@@ -250,7 +281,7 @@ class KVStoreBase(Updating):
         [3.0, 3.0]
         """
         self.push(key, value, priority)
-        self.pull(key, value if out is None else out, priority)
+        self.pull(key, value if out is None else out, priority, ignore_sparse=False)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """Set the first value of keys and copy it into the arrays `out`.
@@ -262,7 +293,7 @@ class KVStoreBase(Updating):
         [10.0, 10.0]
         """
         self.init(key, value)
-        self.pull(key, out, priority)
+        self.pull(key, out, priority, ignore_sparse=False)
 
     def set_gradient_compression(self, compression_params: Mapping[str, object]) -> None:
         """Compress gradients on their way between devices or processes; an error for a store that cannot.

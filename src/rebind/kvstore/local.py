@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..autograd import pause
+from ..checks import warn_user
 from ..device import cpu
 from ..errors import ArgumentError, NameLookupError, ShapeError, StateError, near_names
 from ..ndarray import NDArray
+from ..ndarray.sparse.csr import CSRStorage
+from ..ndarray.sparse.row_sparse import RowSparseStorage
 from ..ops.storage_types import DENSE
 from ..optimizer import Updater
 from ..protocols import StateTree
 from .base import Key, Keys, KVStoreBase, Values, stores
 from .capabilities import Capabilities
 from .compression import Compression, Residuals
+from .row_ids import distinct_rows, ids_of_each_key
 from .updating import handed_keys
 
 __all__ = ["KVStore"]
@@ -91,6 +95,7 @@ class KVStore(KVStoreBase):
         pairs = self._pairs("push", key, value)
         for k, arrays in pairs:
             self._stored("push", k, arrays)  # nothing changes before all of it fits
+            _check_no_csr(k, arrays)
         with pause():  # autograd is not to record a push
             totals = self._totals(pairs)
         self._apply(totals)
@@ -120,17 +125,31 @@ class KVStore(KVStoreBase):
         pairs = self._pairs("pull", key, out)
         # All are checked before the first is copied.
         sources = [self._stored("pull", k, arrays) for k, arrays in pairs]
-        for (_, arrays), source in zip(pairs, sources, strict=True):
+        for (k, arrays), source in zip(pairs, sources, strict=True):
             for target in arrays:
-                source.copyto(target)
+                if ignore_sparse and isinstance(target.storage, (CSRStorage, RowSparseStorage)):
+                    _warn_ignored(k, target)
+                else:
+                    source.copyto(target)
 
     def row_sparse_pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None
     ) -> None:
-        """Raise an error: it is for sparse storage, which is not supported yet."""
-        raise ArgumentError(
-            "KVStore.row_sparse_pull: takes row_sparse arrays, which are not supported yet; use pull()"
-        )
+        if out is None or row_ids is None:
+            raise ArgumentError("KVStore.row_sparse_pull: needs out, the arrays to write into, and row_ids")
+        pairs = self._pairs("row_sparse_pull", key, out)
+        ids = ids_of_each_key(key, row_ids, [arrays for _, arrays in pairs])
+        # All are checked before the first is written.
+        asked = []
+        for (k, arrays), of_each in zip(pairs, ids, strict=True):
+            source = self._stored("row_sparse_pull", k, arrays)
+            _check_row_sparse(k, [source, *arrays])
+            asked += [
+                (source, target, distinct_rows(rows, source.shape[0]))
+                for target, rows in zip(arrays, of_each, strict=True)
+            ]
+        for source, target, rows in asked:
+            target.write_unrecorded(source.storage.retain(rows))
 
     # Compressed gradients.
 
@@ -244,6 +263,8 @@ class KVStore(KVStoreBase):
             return arrays[0].as_in_context(device)
         # In the order of the devices, so that a run gives the same bits each time.
         total = arrays[0].copyto(device)
+        if isinstance(total.storage, RowSparseStorage) and any(each.stype == DENSE for each in arrays):
+            total = total.tostype(DENSE)
         for array in arrays[1:]:
             total.accumulate(array.as_in_context(device))
         return total
@@ -258,6 +279,32 @@ def _check_dense(pushed: Mapping[Key, Sequence[NDArray]]) -> None:
                     f"KVStore.push: a gradient must be dense to be compressed; got {array.stype} for {key!r}. Push "
                     f"gradient.tostype({DENSE!r}), or set_gradient_compression({{'type': 'none'}})."
                 )
+
+
+def _check_no_csr(key: Key, arrays: Sequence[NDArray]) -> None:
+    for array in arrays:
+        if isinstance(array.storage, CSRStorage):
+            raise ArgumentError(
+                f"KVStore.push: what is pushed must be dense or row_sparse; got csr for {key!r}. Push "
+                f"array.tostype({DENSE!r})."
+            )
+
+
+def _check_row_sparse(key: Key, arrays: Sequence[NDArray]) -> None:
+    """Check a value of which rows are pulled, and the arrays that they are written into."""
+    for array in arrays:
+        if not isinstance(array.storage, RowSparseStorage):
+            raise ArgumentError(
+                "KVStore.row_sparse_pull: the value and out must be row_sparse; got storage type "
+                f"{array.stype!r} for {key!r}. Use pull()."
+            )
+
+
+def _warn_ignored(key: Key, target: NDArray) -> None:
+    warn_user(
+        f"KVStore.pull: {key!r}: an array of storage type {target.stype!r} stays as it is. Use row_sparse_pull() or "
+        "Module.prepare() with row ids, or pull(ignore_sparse=False)."
+    )
 
 
 for _kind in _SUMS_ON_DEVICE:

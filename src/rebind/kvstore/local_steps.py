@@ -105,7 +105,7 @@ class LocalStepsStore(KVStore):
         keys = [key for key, _ in given]
         own = [self._values[key] for key in keys]
         self._shared.put(keys, [_wide(each) for each in own])
-        self._shared.pull(keys, own)  # those of worker 0
+        self._shared.pull(keys, own, ignore_sparse=False)  # those of worker 0
         self._updates.update(dict.fromkeys(keys, 0))
 
     def _apply(self, totals: Mapping[Key, NDArray]) -> None:
@@ -149,11 +149,11 @@ class LocalStepsStore(KVStore):
         own = [self._arrays_of(key) for key in keys]
         with pause():
             gradients = [_wide(arrays[0]).copy() for arrays in own]
-            self._shared.pull(keys, gradients)
+            self._shared.pull(keys, gradients, ignore_sparse=False)
             for gradient, arrays in zip(gradients, own, strict=True):
                 _subtract(gradient, arrays[0])
             self._shared.push(keys, gradients)
-            self._shared.pull(keys, own)
+            self._shared.pull(keys, own, ignore_sparse=False)
         self._updates.update(dict.fromkeys(keys, 0))
 
     def _arrays_of(self, key: Key) -> list[NDArray]:
@@ -231,7 +231,7 @@ class LocalStepsStore(KVStore):
         found: dict[str, object] = dict(self._shared.state_dict())
         if pending := self._pending():
             common = [_wide(self._values[key]).copy() for key in pending]
-            self._shared.pull(pending, common)
+            self._shared.pull(pending, common, ignore_sparse=False)
             found["updates"] = {key: self._updates[key] for key in pending}
             found["common weights"] = dict(zip(pending, common, strict=True))
         if self.rank:

@@ -11,6 +11,7 @@ from ..errors import DeviceError
 from ..ndarray import NDArray
 from .base import Key, Keys, Values, stores
 from .local import KVStore
+from .records import is_dense
 
 __all__ = ["NCCLStore"]
 
@@ -55,6 +56,8 @@ class NCCLStore(KVStore):
         _check("push", key, arrays)
         if len(arrays) == 1:
             return arrays[0]
+        if not all(is_dense(each) for each in arrays):  # rows are of other lengths on each GPU
+            return super()._sum(key, arrays)
         tensors = [each.tensor.detach() for each in arrays]
         return NDArray(comm.reduce_add(tensors, tensors[0].get_device()), arrays[0].context)
 
@@ -67,17 +70,18 @@ class NCCLStore(KVStore):
             return
         for each, arrays in self._pairs("pull", key, out):
             source = self._stored("pull", each, arrays)
-            targets = [array.tensor for array in arrays if array.dtype == source.dtype]
-            devices = {target.get_device() for target in targets}
-            if len(arrays) > 1 and len(targets) == len(arrays) == len(devices) and min(devices) >= 0:
-                comm.broadcast(source.tensor.detach(), out=targets)
-            else:  # one array, several on one GPU, or of other types
-                super().pull(each, arrays)
+            same = [array for array in arrays if array.dtype == source.dtype and is_dense(array)]
+            devices = {array.tensor.get_device() for array in same}
+            several = len(arrays) > 1 and len(same) == len(arrays) == len(devices) and min(devices) >= 0
+            if several and is_dense(source):
+                comm.broadcast(source.tensor.detach(), out=[array.tensor for array in same])
+            else:  # one array, several on one GPU, or of other types or storage types
+                super().pull(each, arrays, priority, ignore_sparse)
 
 
 def _check(who: str, key: Key, arrays: Sequence[NDArray]) -> None:
     for each in arrays:
-        if not each.tensor.is_cuda:
+        if each.storage.device.type != "cuda":
             raise DeviceError(
                 f"KVStore.{who}: arrays of a 'nccl' store must be on GPUs; got {each.context} for {key!r}"
             )

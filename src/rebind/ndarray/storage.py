@@ -449,8 +449,13 @@ class DenseStorage(Storage):
         >>> dense.tensor
         tensor([4., 5.])
         """
-        added = source.to_dense().to(self.tensor.device)
+        rows = source.row_indices
         with grad_mode(False):
+            if rows is not None:  # the others are 0
+                added = source.rows(rows).to(self.device, self.dtype)
+                self.tensor.detach().index_add_(0, rows.to(self.device), added)
+                return
+            added = source.to_dense().to(self.tensor.device)
             if added.dtype is self.tensor.dtype:
                 self.tensor.detach().add_(added)
             else:  # torch adds in the wider type, and in place only where that casts back
