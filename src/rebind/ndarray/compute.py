@@ -297,6 +297,7 @@ def _run_storage_kernel(
     device: Device,
     recording: bool,
 ) -> Results:
+    op.check_types([None if array is None else array.storage for array in arrays], p)
     keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
     if not recording or kernel.gradient is None:
         storages = [None if array is None else array.storage for array in arrays]

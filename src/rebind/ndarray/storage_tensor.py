@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
@@ -135,9 +135,16 @@ def on_tensors(kernel: StorageKernel) -> Function:
         head_grads: Sequence[Tensor],
     ) -> Sequence[Tensor | None]:
         found = rule(p, _storages(inputs), _storages(outputs), _storages(head_grads))
-        return [None if each is None else as_tensor(each) for each in found]
+        return [_gradient_for(each, value) for each, value in zip(inputs, found, strict=True)]
 
     return with_gradient(function, gradient)
+
+
+def _gradient_for(tensor: Tensor | None, found: Storage | Callable[[], Storage] | None) -> Tensor | None:
+    """Return the gradient of an input, which is computed here if it is a function; None where it is not needed."""
+    if found is None or tensor is None or not tensor.requires_grad:
+        return None
+    return as_tensor(found() if callable(found) else found)
 
 
 def _storages(tensors: Sequence[Tensor | None]) -> list[Storage | None]:

@@ -21,12 +21,16 @@ from .declaration import Shapes, operator
 
 __all__ = [
     "batch_take", "fill_element_0index", "gather_nd", "one_hot", "onehot_encode", "pick", "ravel_multi_index",
-    "scatter_nd", "scatter_set_nd", "take", "unravel_index",
+    "scatter_nd", "scatter_set_nd", "take", "unravel_index", "within",
 ]  # fmt: skip
 
 
-def _within(indices: Tensor, size: int, mode: str) -> Tensor:
-    """Return `indices` as int64 and within ``[0, size)``, by `mode`."""
+def within(indices: Tensor, size: int, mode: str) -> Tensor:
+    """Return `indices` as int64 and within ``[0, size)``, by `mode`.
+
+    >>> within(torch.tensor([-1, 3]), 3, "clip"), within(torch.tensor([-1, 3]), 3, "wrap")
+    (tensor([0, 2]), tensor([2, 0]))
+    """
     whole = indices.long()
     if mode == "clip":
         return whole.clamp(0, size - 1)
@@ -64,7 +68,7 @@ def _slices(a: Tensor, axis: int, where: Tensor, mode: str) -> Tensor:
     size = a.shape[axis]
     # An index out of range is the kernel's to find: a check of our own would wait for the device.
     try:
-        return torch.index_select(a, axis, _within(where, size, mode))
+        return torch.index_select(a, axis, within(where, size, mode))
     except (IndexError, RuntimeError):
         raise ParameterError(
             f"indices must be in [0, {size}) for axis {axis} of an array of shape {tuple(a.shape)}"
@@ -116,9 +120,9 @@ def pick(
         try:
             chosen = torch.gather(data, axis, where)
         except RuntimeError:
-            chosen = torch.gather(data, axis, _within(where, shape[axis], mode))
+            chosen = torch.gather(data, axis, within(where, shape[axis], mode))
     else:
-        chosen = torch.gather(data, axis, _within(where, shape[axis], mode))
+        chosen = torch.gather(data, axis, within(where, shape[axis], mode))
     # In place, as a view would be distinguished from a new tensor later.
     return chosen if keepdims or data.ndim == 1 else chosen.squeeze_(axis)
 
@@ -202,7 +206,7 @@ def batch_take(a: Tensor, indices: Tensor) -> Tensor:
         raise ShapeError(
             f"a must be a matrix (N, C) and indices (N,); got {tuple(a.shape)} and {tuple(indices.shape)}"
         )
-    return torch.gather(a, 1, _within(indices, a.shape[1], "clip").unsqueeze(1)).squeeze(1)
+    return torch.gather(a, 1, within(indices, a.shape[1], "clip").unsqueeze(1)).squeeze(1)
 
 
 @batch_take.fill_shapes

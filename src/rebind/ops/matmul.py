@@ -1,6 +1,6 @@
 """Products of matrices and of arrays with more axes.
 
-`forward_stype` chooses a storage type in MXNet; every array is dense here, and it has no effect.
+`forward_stype` names the storage type of products with csr arrays; see `ndarray.sparse.kernels.products`.
 """
 
 from __future__ import annotations

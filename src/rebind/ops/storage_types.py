@@ -90,8 +90,8 @@ class StorageKernel:
         Whether the last of `inputs` may be repeated any number of times, as in ``add_n``.
     gradient
         ``gradient(params, inputs, outputs, head_grads)``, on storages, returns the gradients of the inputs, None where
-        there is none; their memory is not that of what it is given. Without it the dense form computes where a gradient
-        has to pass, in an executor.
+        there is none, or a function that computes one which is seldom needed; their memory is not that of what it is
+        given. Without it the dense form computes where a gradient has to pass, in an executor.
     gradients
         The storage types of these gradients.
     """

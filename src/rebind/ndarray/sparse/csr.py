@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from ...errors import ParameterError
 from ..storage import DenseStorage, Storage, register_storage
+from .grouping import Groups, group
 from .parts import check_columns, check_indptr
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class CSRStorage(Storage):
     ([5.0, 6.0, 7.0], [0, 1, 1, 3], [1, 0, 1])
     """
 
-    __slots__ = ("_shape", "data", "indices", "indptr")
+    __slots__ = ("_by_column", "_matrix", "_shape", "data", "indices", "indptr")
 
     stype, number = "csr", 2
     # In the order of files.
@@ -53,6 +55,10 @@ class CSRStorage(Storage):
         super().__init__()
         self.data, self.indptr, self.indices = data, indptr, indices
         self._shape = (int(shape[0]), int(shape[1]))
+        self._by_column: list[
+            Groups
+        ] = []  # one of them once it is known, for all matrices of these positions
+        self._matrix: Tensor | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -126,14 +132,38 @@ class CSRStorage(Storage):
         >>> CSRStorage.from_dense(torch.tensor([[0.0, 5.0]])).with_data(torch.tensor([2.0])).to_dense()
         tensor([[0., 2.]])
         """
-        return CSRStorage(data, self.indptr, self.indices, self._shape)
+        made = CSRStorage(data, self.indptr, self.indices, self._shape)
+        made._by_column = self._by_column
+        return made
+
+    @property
+    def by_column(self) -> Groups:
+        """The columns in which something is stored, and which elements: computed once, for the products of a step.
+
+        >>> CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [0.0, 0.0], [6.0, 7.0]])).by_column.indices
+        tensor([0, 1])
+        """
+        if not self._by_column:
+            self._by_column.append(group(self.indices, self._shape[1]))
+        return self._by_column[0]
+
+    @property
+    def matrix(self) -> Tensor:
+        """The matrix as PyTorch multiplies it: its csr tensor, made once.
+
+        >>> CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [6.0, 7.0]])).matrix @ torch.ones(2)
+        tensor([ 5., 13.])
+        """
+        if self._matrix is None:
+            self._matrix = _csr_tensor(self.data, self.indptr, self.indices, self._shape)
+        return self._matrix
 
     def _with_members(self, members: Sequence[Tensor]) -> Self:
         data, indptr, indices = members
         return type(self)(data, indptr, indices, self._shape)
 
     def _adopt(self, source: Self) -> None:
-        self._shape = source._shape
+        self._shape, self._by_column, self._matrix = source._shape, source._by_column, source._matrix
         super()._adopt(source)
 
     def take_rows(self, rows: Tensor) -> CSRStorage:
@@ -208,8 +238,8 @@ class CSRStorage(Storage):
             self.indptr + other.indptr,
             torch.cat([self.indices, other.indices])[order],
             self._shape,
-        ).in_order()
-        self.data, self.indptr, self.indices = both.data, both.indptr, both.indices
+        )
+        self._adopt(both.in_order())
 
 
 def _ends(counts: Tensor) -> Tensor:
@@ -217,3 +247,12 @@ def _ends(counts: Tensor) -> Tensor:
     indptr = counts.new_zeros(len(counts) + 1)
     torch.cumsum(counts, 0, out=indptr[1:])
     return indptr
+
+
+def _csr_tensor(data: Tensor, indptr: Tensor, indices: Tensor, shape: tuple[int, int]) -> Tensor:
+    """Return PyTorch's csr tensor, with the 32-bit indices that MKL takes where they suffice."""
+    if max(len(data), *shape) < 1 << 31:
+        indptr, indices = indptr.int(), indices.int()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")  # once in a process
+        return torch.sparse_csr_tensor(indptr, indices, data.detach(), shape, check_invariants=False)

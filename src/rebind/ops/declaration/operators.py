@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -29,6 +29,15 @@ from .record import Record
 from .signature import Signature
 
 __all__ = ["OPERATORS", "Operator", "all_operators", "find"]
+
+
+class Typed(Protocol):
+    """A tensor, or a storage."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of its values."""
+
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable)
@@ -432,7 +441,7 @@ class Operator:
             error.locate(self.name)
             raise
 
-    def check_types(self, tensors: Sequence[Tensor | None], p: Params) -> None:
+    def check_types(self, tensors: Sequence[Typed | None], p: Params) -> None:
         """Raise a DTypeError when inputs that must be of one type are not.
 
         >>> find("dot").check_types([torch.ones(2), torch.ones(2).half()], Params())

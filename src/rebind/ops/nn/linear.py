@@ -22,7 +22,7 @@ from .._types import NumericType
 from ..declaration import Shapes, Types, operator
 from .large_products import gradient_of_rows, gradient_of_weight, linear
 
-__all__ = ["embedding", "fully_connected"]
+__all__ = ["clamp_indices", "embedding", "fully_connected"]
 
 #: Read once, as small steps consist of such calls.
 _LARGE = current().onednn_weight_elements
@@ -225,14 +225,25 @@ def embedding(
         try:
             return torch.embedding(weight, index)
         except IndexError:
-            least, most = torch.aminmax(index)
-            found = int(least if least < 0 else most)
-            warn_user(
-                f"Embedding: data must hold indices from 0 to {input_dim - 1}; got {found}. As in MXNet the nearest "
-                "row is taken."
-            )
-    # As in MXNet an index outside takes the nearest row, where torch would fail.
+            return torch.embedding(weight, clamp_indices(index, input_dim))
     return torch.embedding(weight, index.clamp(0, input_dim - 1))
+
+
+def clamp_indices(index: Tensor, rows: int) -> Tensor:
+    """Return indices of a table's rows, for one outside of it that of the nearest row, as MXNet; with a warning.
+
+    >>> clamp_indices(torch.tensor([1, 0]), rows=2)
+    tensor([1, 0])
+    """
+    if can_read(index) and index.numel():
+        least, most = map(int, torch.aminmax(index))
+        if least >= 0 and most < rows:
+            return index
+        warn_user(
+            f"Embedding: data must hold indices from 0 to {rows - 1}; got {least if least < 0 else most}. As in MXNet "
+            "the nearest row is taken."
+        )
+    return index.clamp(0, rows - 1)
 
 
 @embedding.derivative("weight")

@@ -1,5 +1,5 @@
 """How operators compute with sparse arrays, by families of operators; see `ops.storage_types`."""
 
-from . import casts, products
+from . import casts, embedding, products
 
-__all__ = ["casts", "products"]
+__all__ = ["casts", "embedding", "products"]

@@ -1,0 +1,79 @@
+"""Products of a csr matrix, or of its transpose, with dense rows."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..storage import Storage
+from .csr import CSRStorage
+from .grouping import sum_segments
+from .row_sparse import RowSparseStorage
+
+__all__ = ["multiply", "multiply_transposed"]
+
+#: What PyTorch's product of a csr tensor takes, on the CPU.
+_OF_TENSOR = {torch.float32, torch.float64}
+
+
+def multiply(matrix: CSRStorage, rows: Storage) -> Tensor:
+    """Return the product with an array whose first axis is the columns of the matrix.
+
+    >>> from rebind.ndarray.storage import DenseStorage
+    >>> matrix = CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [6.0, 7.0]]))
+    >>> multiply(matrix, DenseStorage(torch.ones(2)))
+    tensor([ 5., 13.])
+    """
+    dense = _all_rows(rows)
+    if dense is None:
+        assert isinstance(rows, RowSparseStorage)
+        matrix, dense = _on_stored_rows(matrix, rows), rows.data
+    others = dense.shape[1:]
+    dense = dense.reshape(len(dense), -1)
+    if dense.dtype not in _OF_TENSOR:
+        product = sum_segments(dense, matrix.indices, matrix.indptr[:-1], matrix.data)
+    elif dense.shape[1] == 1:  # the kernel for vectors takes a third of the time
+        product = matrix.matrix.mv(dense.flatten())
+    else:
+        product = matrix.matrix @ dense
+    return product.reshape(matrix.shape[0], *others)
+
+
+def multiply_transposed(matrix: CSRStorage, rows: Storage) -> RowSparseStorage:
+    """Return the product of the transpose with an array whose first axis is the rows of the matrix.
+
+    It has the rows for which the matrix has a stored element.
+
+    >>> from rebind.ndarray.storage import DenseStorage
+    >>> matrix = CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [0.0, 7.0]]))
+    >>> product = multiply_transposed(matrix, DenseStorage(torch.ones(2)))
+    >>> product.indices, product.data
+    (tensor([1]), tensor([12.]))
+    """
+    dense = _all_rows(rows)
+    if dense is None:  # rows that are absent there give none here
+        assert isinstance(rows, RowSparseStorage)
+        matrix, dense = matrix.take_rows(rows.indices), rows.data
+    others = dense.shape[1:]
+    dense = dense.reshape(len(dense), -1)
+    columns, order, begins = matrix.by_column
+    sums = sum_segments(dense, matrix.row_of_each()[order], begins, matrix.data[order])
+    return RowSparseStorage(sums.reshape(-1, *others), columns, (matrix.shape[1], *others))
+
+
+def _all_rows(rows: Storage) -> Tensor | None:
+    """Return the rows where all are in memory; None where some are absent."""
+    if isinstance(rows, RowSparseStorage) and not rows.is_whole:
+        return None
+    return rows.to_dense()
+
+
+def _on_stored_rows(matrix: CSRStorage, rows: RowSparseStorage) -> CSRStorage:
+    """Return the part of a matrix that the stored rows are multiplied by; its columns are these rows."""
+    at, present = rows.positions(matrix.indices)
+    if present is None:
+        return CSRStorage(matrix.data, matrix.indptr, at, (matrix.shape[0], len(rows.data)))
+    before = torch.cat([present.new_zeros(1, dtype=torch.int64), present.cumsum(0)])
+    return CSRStorage(
+        matrix.data[present], before[matrix.indptr], at[present], (matrix.shape[0], len(rows.data))
+    )
