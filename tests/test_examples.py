@@ -114,3 +114,25 @@ def test_mixed_precision(tmp_path: Path) -> None:
     for network in ("LeNet", "ResNet"):
         learned, converted = (accuracies[network, "float32", used] for used in ("float32", "bfloat16"))
         assert abs(learned - converted) <= 0.01
+
+
+@pytest.mark.parametrize(
+    ("example", "line", "low", "high"),
+    [
+        ("linear_classification.py", r"Texts held out: ([\d.]+)% are right", 92, 98),
+        ("factorization_machine.py", r"Pairs held out: ([\d.]+)% are right", 92, 100),
+        ("matrix_factorization.py", r"Ratings held out: root of the mean squared error ([\d.]+)", 0.1, 0.15),
+        ("wide_deep.py", r"People held out: ([\d.]+)% are right", 78, 100),
+        ("sampled_softmax.py", r"Words held out: perplexity ([\d.]+)", 150, 185),
+    ],
+)
+def test_sparse(example: str, line: str, low: float, high: float, tmp_path: Path) -> None:
+    # Warnings are errors: no operator of them falls back to dense.
+    command = [sys.executable, "-W", "error", str(DIGITS.parent / "sparse" / example)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "REBIND_PROGRESS": "off"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    figure = re.fullmatch(line, done.stdout.strip())
+    assert figure is not None, done.stdout
+    assert low <= float(figure[1]) <= high
+    assert not list(tmp_path.iterdir())
