@@ -16,6 +16,7 @@ from ..executor.group.replicas import GroupDevices
 from ..graph.passes import freeze_statistics
 from ..io import DataDesc
 from ..ndarray import NDArray
+from ..ops.storage_types import DENSE
 from ..protocols import Batch, Logger
 from ..symbol import Symbol
 from .batches import AnyBatch, is_sliced, labels_of, whole
@@ -198,11 +199,11 @@ class BoundNetwork:
         group = self.executors("clear_gradients()")
         found = [*(group.grad_arrays or ()), *(group.input_grad_arrays or ())]
         gradients = [grad for grads in found for grad in grads if grad is not None]
-        dense = [tensor.detach() for grad in gradients if (tensor := grad.storage.tensor) is not None]
+        dense = [grad.tensor.detach() for grad in gradients if grad.stype == DENSE]
         if dense:
             foreach.zero_(dense)  # one call for all: this is done for every update
         for grad in gradients:
-            if grad.storage.tensor is None:
+            if grad.stype != DENSE:
                 grad.write_unrecorded(grad.storage.zeros_like())
 
     @property
