@@ -137,7 +137,7 @@ class Ready(KVStore):
         self.pushed.append(key)
         super().push(key, value, priority)
 
-    def begin_push(self, keys: Any) -> None:
+    def begin_push(self, keys: Any, sparse: Any = ()) -> None:
         """Remember in which order they are expected."""
         self.pushed.append(tuple(keys))
 

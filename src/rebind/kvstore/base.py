@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from ..absent import absent_function
@@ -213,8 +213,8 @@ class KVStoreBase(Updating):
 
     # A push in parts, of a store with `Capabilities.takes_ready_gradients`.
 
-    def begin_push(self, keys: Sequence[Key]) -> None:
-        """Say which keys are pushed next, each when it is ready."""
+    def begin_push(self, keys: Sequence[Key], sparse: Collection[Key] = ()) -> None:
+        """Say which keys are pushed next, each when it is ready; the gradients of `sparse` ones are not dense."""
         raise self._undefined("begin_push()")
 
     def push_ready(self, key: Key, value: NDArray | Sequence[NDArray]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import ClassVar, cast
 
 from torch import Tensor
@@ -168,7 +168,7 @@ class DistAsyncStore(ServedStore):
         finally:
             self._open = []  # the next push is a new one, if this one has failed
 
-    def begin_push(self, keys: Sequence[Key]) -> None:
+    def begin_push(self, keys: Sequence[Key], sparse: Collection[Key] = ()) -> None:
         """Say which keys are pushed next, each when it is ready; a message is sent when all of its keys are."""
         self._hear("KVStore.push")
         self._follow_settings()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -29,7 +29,7 @@ from .local import KVStore
 from .local_steps import LocalStepsStore
 from .records import broadcast, description, is_dense, sum_over_workers
 from .sharding import Sharding
-from .updater_agreement import describe_updater, may_update_beside, scope_of
+from .updater_agreement import describe_updater, gives_equal_weights, may_update_beside, scope_of
 
 __all__ = ["DistSyncStore"]
 
@@ -43,6 +43,9 @@ class DistSyncStore(KVStore):
     The elements of each key are divided over the workers. A push sends each worker the gradients of its share; it
     sums them, updates its share, and sends the new weights to all. So each worker keeps the optimizer's states of its
     share only, and as many bytes travel as when gradients are summed by an all-reduce.
+
+    Of a gradient that is not dense, such as a row_sparse one, each worker gets what all have pushed, and updates the
+    weight by the sum: rows travel, and no weights. The sums have the same bits on all workers.
 
     All workers must make the same calls of `init`, `push` and `set_optimizer`, in the same order; `pull` is local.
     Unlike MXNet there are no servers, and a worker that is lost is an error for the others.
@@ -75,13 +78,14 @@ class DistSyncStore(KVStore):
         self._sharding: Sharding[Key] | None = None  # made at the first push
         self._placed: Sharding[Key] | None = None  # by which the optimizer's states are divided
         self._unplaced: dict[Hashable, StoredState] = {}  # whole states to divide, on worker 0
-        # For each combination of keys that was pushed.
-        self._buckets: dict[tuple[Key, ...], list[Bucket[Key]]] = {}
+        # For each combination of keys that was pushed: those that are divided, and the others.
+        self._buckets: dict[tuple[tuple[Key, ...], tuple[Key, ...]], list[Bucket[Key]]] = {}
         devices = ["cpu", "cuda"] if self._sums_on_device else ["cpu"]
         self._exchanges = Exchanges(self._job, devices, Tag.BUCKETS)
         self._open: dict[Key, Bucket[Key]] = {}  # of the push that has begun, by its keys
         self._unsent: deque[Bucket[Key]] = deque()  # those of them whose gradients are not on their way
-        self._stored_keys: dict[Key, NDArray | None] = {}  # its other keys, whose values are not dense
+        self._undivided: dict[Key, NDArray | None] = {}  # its other keys, with their gradients
+        self._sparse: set[Key] = set()  # keys of dense values whose last gradients were not dense
         self._ahead = OrderedWorker(self._update_share, "rebind-update")
         self._spreading: list[Bucket[Key]] = []  # whose weights are on their way
         # Not the store itself, which would live as long as the job.
@@ -145,9 +149,16 @@ class DistSyncStore(KVStore):
         self._settle()
         super().pull(key, out, priority, ignore_sparse)
 
+    def row_sparse_pull(
+        self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None
+    ) -> None:
+        """Copy rows of the values into the arrays `out`; nothing is sent, as each worker has all of them."""
+        self._settle()
+        super().row_sparse_pull(key, out, priority, row_ids)
+
     # Pushing.
 
-    def begin_push(self, keys: Sequence[Key]) -> None:
+    def begin_push(self, keys: Sequence[Key], sparse: Collection[Key] = ()) -> None:
         """Say which keys the next `push` will be of, so that `push_ready` can send some of them before it.
 
         With an optimizer of rebind's own, weights are updated from then on, as the gradients of all workers arrive.
@@ -156,14 +167,17 @@ class DistSyncStore(KVStore):
         ----------
         keys
             In the order in which their gradients are expected to become ready.
+        sparse
+            Those whose gradients are not dense. All workers must have the same.
         """
         if self._open:
             raise StateError(
                 f"KVStore.begin_push: the last push must have ended; got no push() of {list(self._open)[:3]}"
             )
         self._settle()  # a weight that arrives late must not overwrite a newer one
-        self._stored_keys = {key: None for key in keys if not self._is_cut(key)}
-        buckets = self._buckets_for(tuple([key for key in keys if self._is_cut(key)]))
+        self._note_sparse(keys, sparse)
+        self._undivided = {key: None for key in keys if not self._is_cut(key)}
+        buckets = self._buckets_for(tuple([key for key in keys if self._is_cut(key)]), tuple(self._undivided))
         for bucket in buckets:
             self._open.update(dict.fromkeys(bucket.keys, bucket))
         self._unsent = deque(buckets)
@@ -174,10 +188,10 @@ class DistSyncStore(KVStore):
         pairs = self._pairs("push", key, value)
         self._stored("push", key, pairs[0][1])
         total = self._totals(pairs)[key]
-        if key in self._stored_keys:
-            self._stored_keys[key] = total.copy()  # the caller may write into it before the push ends
+        if key in self._undivided:
+            self._undivided[key] = total.copy()  # the caller may write into it before the push ends
             return
-        self._open[key].add(key, _flat(total))
+        self._open[key].add(key, self._flat(key, total))
         for bucket in self._send_full():
             if self._updates_ahead(bucket):
                 self._ahead.ready(bucket)
@@ -191,27 +205,27 @@ class DistSyncStore(KVStore):
         return sent
 
     def _apply(self, totals: Mapping[Key, NDArray]) -> None:
-        if not (self._open or self._stored_keys):
-            self.begin_push(list(totals))
+        if not (self._open or self._undivided):
+            self.begin_push(list(totals), [key for key, total in totals.items() if not is_dense(total)])
         for key, total in totals.items():
-            if key in self._stored_keys:
-                self._stored_keys[key] = total
+            if key in self._undivided:
+                self._undivided[key] = total
                 continue
             bucket = self._open.get(key)
             if bucket is None:
                 raise StateError(
                     f"KVStore.push: must be of the keys that begin_push() was given; got {key!r}"
                 )
-            bucket.add(key, _flat(total))
+            bucket.add(key, self._flat(key, total))
         self._send_full()
         self.end_push()
 
     def end_push(self) -> None:
         """Update the weights by what was pushed since `begin_push`."""
         left = self._ahead.ahead
-        stored, self._stored_keys = self._stored_keys, {}
+        undivided, self._undivided = self._undivided, {}
         missing = [key for bucket in self._unsent for key in bucket.missing]
-        if missing := missing + [key for key, total in stored.items() if total is None]:
+        if missing := missing + [key for key, total in undivided.items() if total is None]:
             raise StateError(f"KVStore.push: must give all keys of begin_push(); {missing[:3]} are missing")
         self._open = {}
         self._ahead.wait()
@@ -220,28 +234,55 @@ class DistSyncStore(KVStore):
         else:
             for bucket in left:
                 self._update_share(bucket)
-        self._update_stored({key: total for key, total in stored.items() if total is not None})
+        self._update_undivided({key: total for key, total in undivided.items() if total is not None})
         if self._exchanges.passes_on:  # the others may need it before the next call of this worker
             self._settle()
 
-    def _update_stored(self, totals: Mapping[Key, NDArray]) -> None:
-        """Update keys of other storage types on each worker, by the sums of gradients that all of them get.
+    def _update_undivided(self, totals: Mapping[Key, NDArray]) -> None:
+        """Update keys of which no worker has a share: on each worker, by the sums of gradients that all of them get.
 
         Gradients with few rows are short messages; the weights that would come back are not.
         """
         if not totals:
             return
-        if self.num_workers > 1 and self._clips_over_all is not None:
-            raise ArgumentError(
-                "KVStore.push: clip_global_norm takes dense weights over several workers; got "
-                f"{', '.join(f'{key!r} of storage type {self._values[key].stype!r}' for key in totals)}"
-            )
+        if self.num_workers > 1:
+            self._check_undivided(totals)
         summed = sum_over_workers(self._job, "KVStore.push", totals, self._tag_of_key(next(iter(totals))))
         self._update(list(summed), list(summed.values()), [self._values[key] for key in summed])
 
+    def _check_undivided(self, keys: Iterable[Key]) -> None:
+        """Check that each worker can update the whole of keys, and comes to the same weights."""
+        needs = ""
+        if self._clips_over_all is not None:
+            needs = "clip_global_norm takes dense gradients"
+        elif not gives_equal_weights(self._updater):
+            needs = f"{type(self._need_updater('push').optimizer).__name__} takes dense weights"
+        if needs:
+            raise ArgumentError(
+                f"KVStore.push: over several workers {needs}; got sparse ones for {', '.join(map(repr, keys))}"
+            )
+
+    def _note_sparse(self, keys: Sequence[Key], sparse: Collection[Key]) -> None:
+        """Take note of keys of dense values whose gradients are sparse, or are not any more: they go another way."""
+        # Where workers would come to different weights, one of them updates, as for any other gradient.
+        now = set(sparse) if gives_equal_weights(self._updater) else set()
+        changed = {key for key in keys if (key in now) != (key in self._sparse)}
+        changed = {key for key in changed if is_dense(self._values[key])}
+        if changed:
+            self._sparse ^= changed
+            self._forget_sharding()
+
+    def _flat(self, key: Key, total: NDArray) -> Tensor:
+        """Return the elements of a gradient that is divided over the workers."""
+        if not is_dense(total) and gives_equal_weights(self._updater):
+            raise StateError(
+                f"KVStore.push: begin_push() must be given the keys of sparse gradients; got {total.stype} for {key!r}"
+            )
+        return total.storage.to_dense().detach().contiguous().view(-1)
+
     def _is_cut(self, key: Key) -> bool:
-        """Whether a key is divided over the workers; one of another storage type is updated on each."""
-        return key not in self._values or is_dense(self._values[key])
+        """Whether a key is divided over the workers; others, with sparse values or gradients, are updated on each."""
+        return key not in self._values or (is_dense(self._values[key]) and key not in self._sparse)
 
     @property
     def _clips_over_all(self) -> float | None:
@@ -369,12 +410,13 @@ class DistSyncStore(KVStore):
         self._sharding = None
         self._buckets = {}
 
-    def _buckets_for(self, keys: tuple[Key, ...]) -> list[Bucket[Key]]:
+    def _buckets_for(self, keys: tuple[Key, ...], undivided: tuple[Key, ...]) -> list[Bucket[Key]]:
         """Return the buckets for some keys, in the order in which they are full; made once for each combination."""
-        found = self._buckets.get(keys)
+        found = self._buckets.get((keys, undivided))
         if found is not None:
             return found
-        self._job.agree("KVStore.push", "keys", list(keys))
+        self._job.agree("KVStore.push", "keys", sorted([*keys, *undivided], key=str))
+        self._job.agree("KVStore.push", "order and storage types", {"dense": [*keys], "sparse": [*undivided]})
         sharding = self._divided()
         position = {key: i for i, key in enumerate(keys)}
         made = []
@@ -384,7 +426,7 @@ class DistSyncStore(KVStore):
                     self._make_bucket(sharding, {key: self._values[key].tensor.view(-1) for key in members})
                 )
         made.sort(key=lambda bucket: max(position[key] for key in bucket.keys))
-        self._buckets[keys] = made
+        self._buckets[keys, undivided] = made
         return made
 
     def _divided(self) -> Sharding[Key]:
@@ -418,15 +460,8 @@ class DistSyncStore(KVStore):
             return super().optimizer_states()
         sharding = self._divided()
         gathered = self._gathered(updater, sharding, "KVStore.optimizer_states" + BY_ALL)
-        return {**self._unplaced, **gathered, **(self._states_of_stored(updater) if self.rank == 0 else {})}
-
-    def _states_of_stored(self, updater: Updater) -> dict[Hashable, StoredState]:
-        """Return the states of keys that each worker updates."""
-        return {
-            key: state
-            for key, state in updater.states.items()
-            if key in self._values and not self._is_cut(key)
-        }
+        undivided = {key: each for key, each in updater.states.items() if key not in sharding.bounds}
+        return {**self._unplaced, **gathered, **(undivided if self.rank == 0 else {})}
 
     def set_optimizer_states(self, states: Mapping[Hashable, StoredState]) -> None:
         """Give each worker its part of the states that worker 0 has; what the others give does not count."""
@@ -458,9 +493,8 @@ class DistSyncStore(KVStore):
         self._placed = sharding
         if not isinstance(updater, Updater) or self.num_workers == 1:
             return
-        if before is not None and any(each != sharding.bounds[key] for key, each in before.bounds.items()):
-            self._unplaced |= self._gathered(updater, before, "KVStore.push, to divide the keys again")
-            updater.states, updater.states_synced = self._states_of_stored(updater), {}
+        if before is not None:
+            self._gather_moved(updater, before, sharding)
         own = divide_states(self._job, "KVStore.push, to divide the states", sharding, self._unplaced)
         whole = [key for key in self._numbers if not self._is_cut(key)]
         own |= states_from_first(self._job, "KVStore.push, to give the states", whole, self._unplaced)
@@ -468,6 +502,20 @@ class DistSyncStore(KVStore):
         updater.states.update(own)
         for key in own:
             updater.states_synced.pop(key, None)  # they are checked against the weights at their first use
+
+    def _gather_moved(self, updater: Updater, before: Sharding[Key], sharding: Sharding[Key]) -> None:
+        """Let worker 0 have the whole states, if keys are divided in another way than before."""
+        undivided = {key: each for key, each in updater.states.items() if key not in before.bounds}
+        newly: dict[Hashable, StoredState] = {
+            key: each for key, each in undivided.items() if key in sharding.bounds
+        }
+        if not newly and all(each == sharding.bounds.get(key) for key, each in before.bounds.items()):
+            return
+        self._unplaced |= self._gathered(updater, before, "KVStore.push, to divide the keys again")
+        if self.rank == 0:
+            self._unplaced.update(newly)
+        updater.states = {key: each for key, each in undivided.items() if key not in newly}
+        updater.states_synced = {}
 
     def _gathered(self, updater: Updater, sharding: Sharding[Key], who: str) -> dict[Hashable, StoredState]:
         """Return the states of all workers, on worker 0."""
@@ -488,10 +536,6 @@ class DistSyncStore(KVStore):
 
     def _tag_of_key(self, key: Key) -> int:
         return Tag.KEYS + 2 * self._numbers[key]
-
-
-def _flat(total: NDArray) -> Tensor:
-    return total.tensor.detach().contiguous().view(-1)
 
 
 for _kind in _ON_DEVICE:

@@ -10,7 +10,7 @@ from ..distributed import JSON
 from ..optimizer import Optimizer, Updater, UpdateScope
 from .base import UpdateFunction
 
-__all__ = ["describe_updater", "may_update_beside", "optimizer_of", "scope_of"]
+__all__ = ["describe_updater", "gives_equal_weights", "may_update_beside", "optimizer_of", "scope_of"]
 
 
 def scope_of(updater: UpdateFunction | None) -> UpdateScope:
@@ -54,6 +54,20 @@ def may_update_beside(updater: UpdateFunction | None) -> bool:
     optimizer = updater.optimizer
     used = [type(each) for each in (optimizer, optimizer.lr_scheduler) if each is not None]
     return all(map(is_of_rebind, used)) and optimizer.is_ours and not optimizer.draws
+
+
+def gives_equal_weights(updater: UpdateFunction | None) -> bool:
+    """Return whether workers that update a weight by the same gradients, each by itself, come to the same weight.
+
+    They do not where each draws its own random numbers, or where an update depends on those of all other weights, of
+    which each worker makes some.
+
+    >>> from rebind.optimizer import create
+    >>> [gives_equal_weights(Updater(create(name))) for name in ("sgd", "sgld", "nadam")]
+    [True, False, False]
+    """
+    is_drawn = isinstance(updater, Updater) and optimizer_of(updater).draws
+    return not is_drawn and scope_of(updater) != "optimizer"
 
 
 def describe_updater(updater: UpdateFunction) -> JSON:

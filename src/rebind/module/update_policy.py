@@ -14,6 +14,7 @@ from ..errors import StateError
 from ..kvstore import Key, KVStoreBase
 from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
+from ..ops.storage_types import DENSE
 from ..optimizer.arrays import StoredState
 from ..protocols import StateTree
 from .optimizer_setup import Progress, load_progress, progress_of
@@ -151,7 +152,8 @@ class UpdatePolicy(ABC):
         if store is None or not store.capabilities.takes_ready_gradients:
             return None
         # Backward comes to the last layers first.
-        store.begin_push([each.name for each in reversed(trained)])
+        sparse = [each.name for each in trained if each.gradients[0].stype != DENSE]
+        store.begin_push([each.name for each in reversed(trained)], sparse)
         by_name = {each.name: each.gradients for each in trained}
 
         def send(name: str) -> None:

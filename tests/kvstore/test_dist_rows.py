@@ -1,0 +1,208 @@
+"""Rows over processes: of row_sparse gradients, by which workers update dense and row_sparse weights."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.sockets import sent_by_sockets
+from tests.distributed.workers import run_job
+from tests.kvstore.embedding import OPTIMIZERS, row_sparse, train, weights
+
+import rebind as mx
+from rebind.distributed import current_job
+
+TABLE = (100_000, 16)
+
+
+def train_all() -> dict[str, dict[str, np.ndarray]]:
+    """Train as a worker: with each optimizer, and with both storage types of the weight."""
+    job = current_job()
+    runs = [(name, "default") for name in OPTIMIZERS] + [("sgd", "row_sparse"), ("adam", "row_sparse")]
+    return {
+        f"{name} {stype}": weights(train("dist_sync", stype, name, job.rank, job.size))
+        for name, stype in runs
+    }
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_workers_get_the_weights_of_one_worker_on_the_merged_batch(workers: int) -> None:
+    alone = {name: weights(train("local", optimizer=name)) for name in OPTIMIZERS}
+    first, *others = run_job(train_all, workers)
+    for run, found in first.items():
+        for name, value in found.items():
+            expected = alone[run.split()[0]][name]
+            np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-6, err_msg=f"{run} {name}")
+            for other in others:  # to the last bit
+                np.testing.assert_array_equal(other[run][name], value, err_msg=f"{run} {name}")
+
+
+def push_rows(stype: str) -> tuple[int, int, np.ndarray]:
+    """Push some rows of a big table; return the bytes of arrays and at the sockets, and the rows of the weight."""
+    store = mx.kv.create("dist_sync")
+    store.init("w", mx.nd.zeros(TABLE, stype=stype))
+    store.set_optimizer(mx.optimizer.create("sgd", learning_rate=1.0, momentum=0.9))
+    gradient = row_sparse(TABLE, dict.fromkeys(range(store.rank, 200, 2), 1.0))
+    store.push("w", gradient)  # the first opens connections
+    store.barrier()
+    before, sent = sent_by_sockets(), store._job.bytes_sent
+    for _ in range(5):
+        store.push("w", gradient)
+    store.barrier()
+    sent, at_sockets = store._job.bytes_sent - sent, sent_by_sockets() - before
+    rows = mx.nd.zeros(TABLE, stype="row_sparse")
+    store.pull("w", out=rows, ignore_sparse=False)
+    return sent, at_sockets, rows.storage.rows(mx.nd.arange(300).tensor.long()).numpy()
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_only_rows_travel(stype: str) -> None:
+    size = 100 * (TABLE[1] * 4 + 8)  # of the rows of a worker, and their indices
+    (*first, weight), (*_, other) = run_job(push_rows, 2, stype)
+    np.testing.assert_array_equal(weight, other)
+    assert (weight[:200] == weight[0, 0]).all() and weight[0, 0] < -6 and not weight[200:].any()
+    sent, at_sockets = first
+    assert 5 * size <= sent < 5 * (size + 200)  # besides, there is a head
+    if sys.platform == "linux":  # where a socket's count of bytes can be read
+        assert abs(at_sockets - sent) < 5 * 1000
+
+
+PUSHES = [
+    [{1: 1.0, 3: 2.0}, {3: 5.0}],
+    [{}, {0: 1.0}],  # a worker without rows
+    [{}, {}],
+    ["dense", "dense"],  # the momentum is divided over the workers now
+    [{2: 1.0}, {1: 1.0}],  # and is whole again
+    [{5: 1.0, 0: 2.0}, {0: 1.0}],  # not in order
+]
+
+
+def gradient_of(pushed: dict[int, float] | str) -> mx.nd.NDArray:
+    return mx.nd.ones((6, 2)) if pushed == "dense" else row_sparse((6, 2), pushed)
+
+
+def push_in_turn(kind: str, stype: str, optimizer: str, folder: str = "") -> dict[str, np.ndarray]:
+    """Push by worker, or for all workers in a store of one process, and return weights and states."""
+    store = mx.kv.create(kind)
+    store.init("w", mx.nd.ones((6, 2)).tostype(stype))
+    settings = {"momentum": 0.9, "wd": 0.1} if optimizer == "sgd" else {}
+    for begin in range(0, len(PUSHES), 3):  # it is resumed in between
+        store.set_optimizer(mx.optimizer.create(optimizer, learning_rate=0.5, **settings))
+        if begin:
+            store.load_optimizer_states(f"{folder}/{kind}.states")
+        for pushed in PUSHES[begin : begin + 3]:
+            own = pushed if kind == "local" else [pushed[store.rank]]
+            store.push("w", [gradient_of(each) for each in own])
+        store.save_optimizer_states(f"{folder}/{kind}.states", dump_optimizer=True)
+    found = mx.nd.zeros((6, 2))
+    store.pull("w", out=found)
+    state = store.optimizer_states().get("w")
+    members = state if isinstance(state, tuple) else [state]
+    return {
+        "weight": found.asnumpy(),
+        "state": np.array([each.asnumpy() for each in members if each is not None]),
+        "num_update": np.array(store.updater.optimizer.num_update),
+    }
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_pushes_and_states_are_those_of_one_process(stype: str, optimizer: str, tmp_path: Path) -> None:
+    expected = push_in_turn("local", stype, optimizer, str(tmp_path))
+    for rank, found in enumerate(run_job(push_in_turn, 2, "dist_sync", stype, optimizer, str(tmp_path))):
+        for name, value in found.items():
+            if name != "state" or rank == 0:  # worker 0 has those of all
+                np.testing.assert_allclose(value, expected[name], rtol=1e-6, err_msg=name)
+
+
+def train_unevenly() -> dict[str, np.ndarray]:
+    """Train on two batches as worker 0, and on one as worker 1."""
+    job = current_job()
+    words = np.array([[1, 2], [3, 4], [5, 6], [5, 7]], "float32")[: 4 - 2 * job.rank]
+    word = mx.sym.Embedding(mx.sym.var("data"), mx.sym.var("w"), input_dim=9, output_dim=2, sparse_grad=True)
+    module = mx.mod.Module(
+        mx.sym.LinearRegressionOutput(mx.sym.sum(word, axis=(1, 2)), name="out"), label_names=["out_label"]
+    )
+    data = mx.io.NDArrayIter(words, np.ones(len(words)), 2, label_name="out_label")
+    module.fit(data, kvstore="dist_sync", num_epoch=1, arg_params={"w": mx.nd.zeros((9, 2))})
+    return weights(module)
+
+
+def test_a_worker_without_a_batch_pushes_no_rows() -> None:
+    first, second = run_job(train_unevenly, 2)
+    np.testing.assert_array_equal(first["w"], second["w"])
+    assert first["w"].any(axis=1).tolist() == [False, *[True] * 7, False]
+
+
+def push_with(optimizer: str, stype: str, **settings: float) -> None:
+    store = mx.kv.create("dist_sync")
+    store.init("w", mx.nd.ones((6, 2)).tostype(stype))
+    store.set_optimizer(mx.optimizer.create(optimizer, **settings))
+    store.push("w", row_sparse((6, 2), {1: 1.0}))
+
+
+def push_sparse_and_dense() -> None:
+    store = mx.kv.create("dist_sync")
+    store.init("w", mx.nd.ones((6, 2)))
+    store.push("w", row_sparse((6, 2), {1: 1.0}) if store.rank else mx.nd.ones((6, 2)))
+
+
+def push_compressed() -> None:
+    store = mx.kv.create("dist_sync")
+    store.set_gradient_compression({"type": "2bit"})
+    store.init("w", mx.nd.ones((6, 2)))
+    store.push("w", row_sparse((6, 2), {1: 1.0}))
+
+
+def push_other_shapes() -> None:
+    store = mx.kv.create("dist_sync")
+    store.init("w", mx.nd.ones((6, 2)))
+    store.push("w", row_sparse((7, 2), {6: 1.0}))
+
+
+def push_undeclared() -> None:
+    store = mx.kv.create("dist_sync")
+    store.init("w", mx.nd.ones((6, 2)))
+    store.begin_push(["w"])
+    store.push_ready("w", row_sparse((6, 2), {1: 1.0}))
+
+
+ERRORS = [
+    (
+        push_with,
+        ("nadam", "row_sparse"),
+        "over several workers Nadam takes dense weights; got sparse ones for 'w'",
+    ),
+    (
+        push_with,
+        ("sgld", "row_sparse"),
+        "over several workers SGLD takes dense weights; got sparse ones for 'w'",
+    ),
+    (
+        push_sparse_and_dense,
+        (),
+        "KVStore.push: all workers must have the same order and storage types; worker ",
+    ),
+    (push_compressed, (), "a gradient must be dense to be compressed; got row_sparse for 'w'"),
+    (push_other_shapes, (), "'w' must have shape (6, 2); got (7, 2)"),
+    (push_undeclared, (), "begin_push() must be given the keys of sparse gradients; got row_sparse for 'w'"),
+]
+
+
+@pytest.mark.parametrize(("push", "given", "says"), ERRORS)
+def test_errors(push, given, says):
+    for failed in run_job(push, 2, *given, may_fail=True):
+        assert says in failed.message
+
+
+def push_clipped() -> None:
+    push_with("sgd", "default", clip_global_norm=1.0)
+
+
+def test_a_norm_over_all_gradients_takes_dense_ones() -> None:
+    for failed in run_job(push_clipped, 2, may_fail=True):
+        assert (
+            "over several workers clip_global_norm takes dense gradients; got sparse ones" in failed.message
+        )
