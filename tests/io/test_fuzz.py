@@ -81,7 +81,8 @@ def table(text: bytes, width: int) -> list[list[float]]:
     return rows
 
 
-def lines(text: bytes, width: int) -> tuple[list[float], list[list[float]]]:
+def lines(text: bytes, width: int) -> tuple[list[float], list[list[tuple[int, float]]]]:
+    """Return the labels, and the columns and values of each line in its order."""
     labels, rows = [], []
     for line in text.split(b"\n"):
         line = re.sub(rb"\bqid:\d+", b" ", line.partition(b"#")[0])
@@ -92,12 +93,12 @@ def lines(text: bytes, width: int) -> tuple[list[float], list[list[float]]]:
         if colon and (not weight or b":" in weight):
             raise ValueError
         labels.append(number(label))
-        rows.append([0.0] * width)
+        rows.append([])
         for entry in entries:
             column, colon, value = entry.partition(b":")
             if not re.fullmatch(rb"\d{1,18}", column) or int(column) >= width:
                 raise ValueError
-            rows[-1][int(column)] = number(value) if colon else 1.0
+            rows[-1].append((int(column), number(value) if colon else 1.0))
     return labels, rows
 
 
@@ -133,9 +134,11 @@ def test_libsvm(parse, text):
             parse(TextChunk(text, "x.t", 0), 3)
         return
     found, found_labels = parse(TextChunk(text, "x.t", 0), 3)
-    assert len(found) == len(found_labels) == len(labels)
+    assert found.shape == (len(labels), 3)
     assert same(found_labels, labels)
-    assert same(found.dense(), rows)
+    assert found.indptr.tolist() == [0, *np.cumsum([len(row) for row in rows])]
+    assert found.indices.tolist() == [column for row in rows for column, _ in row]
+    assert same(found.data.numpy(), [value for row in rows for _, value in row])
 
 
 SIZES = st.one_of(st.integers(0, 3), st.integers(0, 2**32 - 1))

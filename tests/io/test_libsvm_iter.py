@@ -20,7 +20,7 @@ def make(tmp_path, text, width=4, **given):
         ("1 0:5 2:6", 1, [5, 0, 6, 0]),
         ("-2", -2, [0, 0, 0, 0]),
         ("1e2 3:-1.5e1 1:+2", 100, [0, 2, 0, -15]),  # in any order
-        ("1 0:1 0:2", 1, [2, 0, 0, 0]),  # the last of several
+        ("1 0:1 0:2", 1, [3, 0, 0, 0]),  # the sum of several
         ("1:0.5 3:2", 1, [0, 0, 0, 2]),  # a weight
         ("1 qid:3 3:2", 1, [0, 0, 0, 2]),
         ("1 3:2 # a comment 0:7", 1, [0, 0, 0, 2]),
@@ -64,11 +64,49 @@ def test_what_does_not_parse(line, says, tmp_path):
     assert says in str(raised.value)
 
 
+def parts(array):
+    return [array.stype, *(part.asnumpy().tolist() for part in (array.data, array.indices, array.indptr))]
+
+
+def test_data_are_csr(tmp_path):
+    text = "1 3:6 0:5\n2\n3 1:1 1:2 0:0\n"  # columns are neither sorted nor joined, and zeros stay
+    batches = make(tmp_path, text, batch_size=2, round_batch=False)
+    first, last = batches
+    assert parts(first.data[0]) == ["csr", [6, 5], [3, 0], [0, 2, 2]]
+    assert parts(last.data[0]) == ["csr", [1, 2, 0], [1, 1, 0], [0, 3, 3]]
+    assert first.data[0].shape == (2, 4)
+    assert first.data[0].dtype == np.float32
+    assert first.label[0].stype == "default"
+    assert batches.getdata().stype == "csr"
+    batches.reset()
+    # Its own memory, not that of the numbers saved for the next epochs.
+    next(batches).data[0].storage.data.zero_()
+    batches.reset()
+    assert parts(next(batches).data[0])[1] == [6, 5]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_types_of_csr(dtype, tmp_path):
+    [batch] = make(tmp_path, "1 0:2\n", dtype=dtype)
+    assert batch.data[0].dtype == batch.label[0].dtype == np.dtype(dtype)
+
+
+def test_a_batch_takes_memory_for_its_stored_elements_alone(tmp_path):
+    """A dense row of this width would be 4 GB."""
+    width = 10**9
+    [batch] = make(tmp_path, f"1 0:2 {width - 1}:3\n1 7:2\n", width=width, batch_size=3)
+    assert batch.data[0].shape == (3, width)
+    assert batch.data[0].storage.nbytes == 5 * (4 + 8) + 4 * 8
+    [zeros] = make(tmp_path, "1\n", width=width, batch_size=3, round_batch=False)
+    assert zeros.data[0].storage.nbytes == 4 * 8
+
+
 def test_labels_of_another_file(tmp_path):
     labels = write(tmp_path / "b.t", "9 0:1\n9\n9 2:3\n")
     batches = make(tmp_path, "1 0:1\n2 1:1\n3 2:1\n", label_libsvm=labels, label_shape=(3,), batch_size=2)
     assert [tuple(desc) for desc in batches.provide_label] == [("softmax_label", (2, 3))]
     first, second = batches
+    assert parts(second.label[0]) == ["csr", [3, 1], [2, 0], [0, 1, 2]]
     assert first.label[0].asnumpy().tolist() == [[1, 0, 0], [0, 0, 0]]
     assert second.label[0].asnumpy().tolist() == [[0, 0, 3], [1, 0, 0]]
 

@@ -14,8 +14,8 @@ from rebind.io import regular_text
 from rebind.io.csv_iter import parse_any_table, parse_table
 from rebind.io.libsvm_iter import parse_any_lines, parse_lines
 from rebind.io.regular_text import read_lines, read_table
-from rebind.io.sparse_rows import SparseRows
 from rebind.io.text_chunks import TextChunk
+from rebind.ndarray.sparse.csr import CSRStorage
 
 from .number_texts import JSON_NUMBERS, NO_JSON
 
@@ -35,9 +35,9 @@ def reading_by(library: str) -> Iterator[None]:
         yield
 
 
-def in_parts(found: tuple[SparseRows, np.ndarray]) -> list[np.ndarray]:
+def in_parts(found: tuple[CSRStorage, np.ndarray]) -> list[np.ndarray]:
     rows, labels = found
-    return [rows.indptr, rows.indices, rows.values, labels]
+    return [*(each.numpy() for each in (rows.data, rows.indptr, rows.indices)), labels]
 
 
 def equal(found: np.ndarray, expected: np.ndarray) -> bool:
@@ -241,5 +241,5 @@ def test_queries_and_comments_are_regular(library, monkeypatch):
     chunk = TextChunk(b"1 qid:3 0:5 2:6 # 1:2\n2 qid:4 1:7\n3 qid:4\t0:8#\n", "x.t", 0)
     with reading_by(library):
         rows, labels = parse_lines(chunk, 3)
-    assert rows.dense().tolist() == [[5, 0, 6], [0, 7, 0], [8, 0, 0]]
+    assert rows.to_dense().tolist() == [[5, 0, 6], [0, 7, 0], [8, 0, 0]]
     assert labels.tolist() == [1, 2, 3]

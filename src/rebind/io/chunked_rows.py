@@ -12,9 +12,10 @@ from .. import config
 from ..device import Device
 from ..errors import ShapeError
 from ..ndarray import NDArray
-from ..ndarray.base import wrap_tensor
+from ..ndarray.base import wrap, wrap_tensor
+from ..ndarray.sparse.csr import CSRStorage
 from .iterator import State
-from .sparse_rows import Rows, SparseRows, join_rows
+from .rows import Rows, join_rows, rows_between
 from .text_chunks import TextChunk, TextChunks
 
 __all__ = ["ChunkedRows", "FilesInStep"]
@@ -80,15 +81,15 @@ class ChunkedRows:
         """Return the next `count` rows of each array, fewer at the end, and an empty list after it."""
         parts: list[list[Rows]] = []
         while count:
-            if self._rows is None or self._next == len(self._rows[0]):
+            if self._rows is None or self._next == self._rows[0].shape[0]:
                 at = self._chunks.state_dict()
                 chunk = self._next_chunk(at)
                 if chunk is None:
                     break
                 self._at, self._rows, self._next = at, chunk.rows, 0
-            stop = min(self._next + count, len(self._rows[0]))
+            stop = min(self._next + count, self._rows[0].shape[0])
             if stop > self._next:  # a chunk may hold nothing but blank lines
-                parts.append([rows[self._next : stop] for rows in self._rows])
+                parts.append([rows_between(rows, self._next, stop) for rows in self._rows])
             count -= stop - self._next
             self._next = stop
         return parts[0] if len(parts) == 1 else [join_rows(pieces) for pieces in zip(*parts)]
@@ -154,7 +155,7 @@ class FilesInStep:
     def read(self, count: int) -> list[Rows]:
         """Return the next `count` rows of data and of labels, fewer at the end, and an empty list after it."""
         by_file = [file.read(count) for file in self._files.values()]
-        lengths = [len(rows[0]) if rows else 0 for rows in by_file]
+        lengths = [rows[0].shape[0] if rows else 0 for rows in by_file]
         if len(set(lengths)) > 1:
             data, label = self._files
             shorter, longer = (data, label) if lengths[0] < lengths[1] else (label, data)
@@ -164,12 +165,16 @@ class FilesInStep:
         return by_file[0] if len(by_file) == 1 or not lengths[0] else [rows[0] for rows in by_file]
 
     def arrays(self, rows: Sequence[Rows]) -> tuple[NDArray, NDArray]:
-        """Return the arrays of a batch, which may be written into: here alone their storage is decided."""
-        data, label = (
-            torch.from_numpy(_writable(part)).to(dtype=self.dtype).reshape(len(part), *shape)
-            for part, shape in zip(rows, self.shapes)
-        )
-        return wrap_tensor(data, self._device), wrap_tensor(label, self._device)
+        """Return the arrays of a batch, which may be written into: of storage type csr where its rows are."""
+        data, label = (self._array(part, shape) for part, shape in zip(rows, self.shapes))
+        return data, label
+
+    def _array(self, rows: Rows, shape: tuple[int, ...]) -> NDArray:
+        if isinstance(rows, CSRStorage):
+            return wrap(rows.with_data(rows.data.to(self.dtype)), self._device)
+        numbers = rows if rows.flags.writeable else rows.copy()  # those of the cache are not
+        tensor = torch.from_numpy(numbers).to(dtype=self.dtype)
+        return wrap_tensor(tensor.reshape(len(rows), *shape), self._device)
 
     def rewind(self) -> None:
         """Go back to the first row."""
@@ -184,9 +189,3 @@ class FilesInStep:
         """Go back to a position that `state_dict` returned."""
         for name, file in self._files.items():
             file.load_state_dict(state[name])
-
-
-def _writable(rows: Rows) -> np.ndarray:
-    if isinstance(rows, SparseRows):
-        return rows.dense()
-    return rows if rows.flags.writeable else rows.copy()  # those of the cache are not

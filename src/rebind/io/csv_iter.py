@@ -16,8 +16,8 @@ from .number_text import NotANumber, parse_numbers
 from .read_ahead import ReadAheadIter
 from .regular_text import read_table
 from .rounding import RoundedBatches
+from .rows import Rows
 from .settings import settings
-from .sparse_rows import Rows
 from .text_chunks import TextChunk, TextChunks
 
 __all__ = ["CSVIter"]

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..ndarray.sparse.csr import CSRStorage
 from .number_text import LETTERS, LONGEST, rounded
-from .sparse_rows import SparseRows
+from .rows import csr_rows
 
 if TYPE_CHECKING:
     import simdjson
@@ -56,13 +57,13 @@ def read_table(text: bytes, width: int, dtype: type[np.number] = np.float32) -> 
     return rounded(rows, dtype)
 
 
-def read_lines(text: bytes, width: int) -> tuple[SparseRows, np.ndarray] | None:
+def read_lines(text: bytes, width: int) -> tuple[CSRStorage, np.ndarray] | None:
     r"""Return the rows and the labels of LibSVM's lines if each is a label and entries ``column:value``.
 
     >>> rows, labels = read_lines(b"1 0:5 2:6\n-2\n", 3)
-    >>> rows.dense(), labels
-    (array([[5., 0., 6.],
-           [0., 0., 0.]], dtype=float32), array([ 1., -2.], dtype=float32))
+    >>> rows.to_dense(), labels
+    (tensor([[5., 0., 6.],
+            [0., 0., 0.]]), array([ 1., -2.], dtype=float32))
     >>> read_lines(b"1:0.5 0 2:6\n", 3) is None
     True
     """
@@ -87,7 +88,7 @@ def read_lines(text: bytes, width: int) -> tuple[SparseRows, np.ndarray] | None:
     if (columns >= width).any():
         return None
     indptr = np.append(labels - np.arange(labels.size), columns.size)
-    rows = SparseRows(indptr, columns.astype(np.int64), rounded(seconds[~is_label]), width)
+    rows = csr_rows(rounded(seconds[~is_label]), indptr, columns.astype(np.int64), width)
     return rows, rounded(seconds[labels])
 
 

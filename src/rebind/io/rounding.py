@@ -11,7 +11,7 @@ from ..errors import ShapeError
 from .batch import DataBatch, DataDesc
 from .chunked_rows import FilesInStep
 from .iterator import DataIter, State
-from .sparse_rows import Rows, join_rows, zero_rows
+from .rows import Rows, join_rows, rows_between, zero_rows
 
 __all__ = ["RoundedBatches"]
 
@@ -62,7 +62,7 @@ class RoundedBatches(DataIter):
     def next(self) -> DataBatch:
         at = {} if self.round_batch else {"reader": self._reader.state_dict(), "row": self._row}
         rows = [] if self._ended else self._reader.read(self.batch_size)
-        count = len(rows[0]) if rows else 0
+        count = rows[0].shape[0] if rows else 0
         if not count:
             if not (self._row or self._ended):
                 raise ShapeError(f"{self._name} must have at least one sample; got none")
@@ -86,7 +86,7 @@ class RoundedBatches(DataIter):
             self._reader.rewind()
             more = self._reader.read(missing)
             parts.append(more)
-            self._row = len(more[0])
+            self._row = more[0].shape[0]
             numbers.append(np.arange(self._row, dtype=np.uint64))
             missing -= self._row
         return _joined(parts), np.concatenate(numbers)
@@ -98,7 +98,8 @@ class RoundedBatches(DataIter):
             rest, numbers = [zero_rows(missing, part) for part in rows], np.zeros(missing, np.uint64)
         else:
             before, numbers = self._before
-            rest, numbers = [part[count:] for part in before], numbers[count:]
+            rest = [rows_between(part, count, self.batch_size) for part in before]
+            numbers = numbers[count:]
         return _joined([rows, rest]), np.concatenate([index, numbers])
 
     def reset(self) -> None:

@@ -14,12 +14,23 @@ Snippet = Callable[[Any], object]
 # Values are copied at once: MXNet writes its next batches into the arrays of those before.
 
 
+def _content(array: Any) -> object:
+    """Return an array's numbers, or the parts of a csr one."""
+    if array.stype == "default":
+        return array.asnumpy()
+    return [
+        array.stype,
+        list(array.shape),
+        *(part.asnumpy() for part in (array.data, array.indices, array.indptr)),
+    ]
+
+
 def _epochs(batches: Any, count: int = 4) -> list[object]:
     """Return all that the batches of some epochs have."""
     found: list[object] = []
     for _ in range(count):
         found.append(
-            [[[each.asnumpy() for each in (*b.data, *b.label)], b.pad, b.index.tolist()] for b in batches]
+            [[[_content(each) for each in (*b.data, *b.label)], b.pad, b.index.tolist()] for b in batches]
         )
         batches.reset()
     return found
@@ -85,7 +96,7 @@ def _libsvm_line(line: str) -> Snippet:
         with tempfile.TemporaryDirectory() as folder:
             data = _written(folder, "a.t", f"5 0:5\n{line}\n6 0:6")
             batches = mx.io.LibSVMIter(data_libsvm=data, data_shape=(8,), batch_size=1)
-            return [[batch.data[0].asnumpy(), batch.label[0].asnumpy()] for batch in batches]
+            return [[_content(batch.data[0]), batch.label[0].asnumpy()] for batch in batches]
 
     return run
 
