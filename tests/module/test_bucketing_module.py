@@ -251,7 +251,7 @@ def test_prepare_binds_a_bucket_and_stays_where_it_is():
     mod = module()
     mod.prepare(batch(4))
     assert list(mod._buckets) == [8, 4] and mod._curr_bucket_key == 8 and mod._buckets[4].binded
-    with pytest.warns(UserWarning, match="parameters are dense"):
+    with pytest.warns(UserWarning, match="sparse_row_id_fn"):
         mod.prepare(batch(4), sparse_row_id_fn=lambda one: {})
 
 

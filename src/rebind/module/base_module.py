@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..absent import old_names
@@ -32,6 +32,7 @@ from .settings import (
     InitialValues,
     OptimizerSettings,
     RowIds,
+    RowIdsOfParameter,
 )
 from .steps import Arrays, HeadGrads, Labels, need_steps
 from .training_loop import TrainingLoop
@@ -349,7 +350,20 @@ class BaseModule:
     # A batch.
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
-        """Get ready for a batch before it is computed."""
+        """Get ready for a batch before it is computed.
+
+        Parameters
+        ----------
+        data_batch
+            The batch.
+        sparse_row_id_fn
+            ``function(batch)``: a dict from the names of row_sparse parameters to the ids of the rows that the batch
+            needs, in the forms of `KVStore.row_sparse_pull`. Where a store updates the weights, the devices get these
+            rows, and have no others until the next call. Without it they get all rows.
+        """
+
+    def pull_rows(self, row_ids: Mapping[str, RowIdsOfParameter] | None) -> None:
+        """Pull rows of row_sparse parameters from a store that updates them, see `prepare`; all rows for None."""
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.

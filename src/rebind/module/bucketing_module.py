@@ -30,7 +30,7 @@ from .loss_scaling import LossScaling
 from .module import Module
 from .old_names import BUCKETING_NAMES, MODULE_NAMES, with_old_names
 from .parameters import Parameters
-from .settings import Binding, InitialValues, OptimizerSettings, RowIds
+from .settings import Binding, InitialValues, OptimizerSettings, RowIds, RowIdsOfParameter
 from .steps import need_steps
 from .update_policy import UpdatePolicy
 
@@ -296,6 +296,9 @@ class BucketingModule(BaseModule):
         need_steps(self, "prepare()", "bind", "init_params")
         if (batch := whole(data_batch)) is not None and hasattr(batch, "data"):
             self.buckets.get_ready(batch).prepare(batch, sparse_row_id_fn)
+
+    def pull_rows(self, row_ids: Mapping[str, RowIdsOfParameter] | None) -> None:
+        self.buckets.current.pull_rows(row_ids)
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         need_steps(self, "forward()", "bind", "init_params")

@@ -43,11 +43,13 @@ from .mistakes import (
 from .old_names import MODULE_NAMES, NETWORK_NAMES, with_old_names
 from .optimizer_setup import make_optimizer
 from .parameters import Parameters, ParametersState
+from .row_ids import row_ids_of, rows_to_pull, warn_all_rows
 from .settings import (
     Binding,
     InitialValues,
     OptimizerSettings,
     RowIds,
+    RowIdsOfParameter,
     read_devices,
 )
 from .steps import Arrays, HeadGrads, Labels, need_steps
@@ -266,6 +268,7 @@ class Module(BaseModule):
         if value and not self.binded:
             raise StateError("Module.binded: only bind() can make it true")
         if not value and self.binded:
+            self.pull_rows(None)
             self.parameters.detach()
             self._network.group = None
 
@@ -288,6 +291,7 @@ class Module(BaseModule):
         if value and self.policy is None:
             raise StateError("Module.optimizer_initialized: only init_optimizer() can make it true")
         if not value:
+            self.pull_rows(None)
             self.policy = None
 
     def _need_policy(self, who: str) -> UpdatePolicy:
@@ -315,6 +319,7 @@ class Module(BaseModule):
         group = network.make_group(
             binding, self.parameters, self._scaled, None if shared is None else shared.executors, self.logger
         )
+        self.pull_rows(None)
         # Only now, when binding has not failed, are the old arrays replaced.
         with fitting_weights([] if network.binding is None else network.binding.data, binding.data):
             self.parameters.attach(group, shared=None if shared is None else shared.parameters)
@@ -352,10 +357,12 @@ class Module(BaseModule):
     def get_params(self) -> tuple[ArrayDict, ArrayDict]:
         if not self.params_initialized:
             raise StateError("Module.get_params() needs init_params() first")
+        self.pull_rows(None)
         return self.parameters.copies()
 
     def trained_params(self) -> ArrayDict:
         self._network.executors("trained_params()")
+        self.pull_rows(None)
         return self.parameters.on_first_device()
 
     def unify_devices(self) -> None:
@@ -366,6 +373,7 @@ class Module(BaseModule):
             _warn("init_params: the parameters have values already", "Set force_init=True to set them again.")
             return
         self._network.executors("init_params()")
+        self.pull_rows(None)
         with explained_labels(self.symbol, self.parameters.names, self._network.label_names):
             self.parameters.initialize(values, self.symbol.attr_dict())
         if line := described_values(self.parameters, values):
@@ -380,6 +388,7 @@ class Module(BaseModule):
             _warn("set_params: the parameters have values already", "Leave out force_init=False to set them.")
             return
         self._network.executors("set_params()")
+        self.pull_rows(None)
         self.parameters.assign(values.arg_params, values.aux_params, allow_extra=values.allow_extra)
         self._start_policy()
 
@@ -396,6 +405,7 @@ class Module(BaseModule):
         if self.policy is not None and not settings.force_init:
             _warn("init_optimizer: there is an optimizer already", "Set force_init=True to start over.")
             return
+        self.pull_rows(None)
         policy = self._make_policy(settings)
         policy.start_from(self.parameters)
         if self._preload_opt_states is not None:
@@ -442,12 +452,20 @@ class Module(BaseModule):
     # A batch.
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
-        """Get ready for a batch; `sparse_row_id_fn` is for sparse parameters, and changes nothing for dense ones."""
-        if sparse_row_id_fn is not None:
-            warn_user(
-                "Module.prepare: sparse_row_id_fn names rows of row_sparse parameters; all parameters are dense, so it "
-                "changes nothing"
-            )
+        if sparse_row_id_fn is None:
+            self.pull_rows(None)
+        elif self.policy is None or not self.policy.on_store:
+            warn_all_rows()
+        else:
+            self.pull_rows(row_ids_of(sparse_row_id_fn, data_batch))
+
+    def pull_rows(self, row_ids: Mapping[str, RowIdsOfParameter] | None) -> None:
+        if self.policy is None:
+            return
+        if row_ids is None:
+            self.policy.pull_all_rows(self.parameters)
+        else:
+            self.policy.pull_rows(self.parameters, rows_to_pull(row_ids, self.parameters.by_device()))
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         asked: object = is_train
@@ -683,6 +701,7 @@ class Module(BaseModule):
     def arrays_state(self) -> StateTree:
         """Return the arrays of all devices: parameters, auxiliary states, states."""
         group = self._network.executors("arrays_state()")
+        self.pull_rows(None)
         return {**self.parameters.state_dict(), "states": [list(arrays) for arrays in group.state_arrays]}
 
     def load_arrays_state(self, state: StateTree) -> None:

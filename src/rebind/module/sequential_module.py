@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from ..absent import old_names
@@ -21,7 +21,8 @@ from .batches import AnyBatch
 from .delegation import calls_all, delegates
 from .descs import Shapes
 from .loss_scaling import LossScaling
-from .settings import Binding, InitialValues, OptimizerSettings, RowIds
+from .row_ids import row_ids_of, rows_of_each
+from .settings import Binding, InitialValues, OptimizerSettings, RowIds, RowIdsOfParameter
 from .steps import Arrays, HeadGrads, Labels, need_steps
 
 __all__ = ["SequentialModule"]
@@ -331,9 +332,20 @@ class SequentialModule(BaseModule):
     # The steps of a batch.
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
-        """Get ready for a batch; only the first module sees the batch itself."""
-        if self._links:
-            self._links[0].module.prepare(data_batch, sparse_row_id_fn)
+        """Get ready for a batch; only the first module sees the batch itself, and each gets the ids of its own rows."""
+        if not self._links:
+            return
+        first, *others = self._modules
+        row_ids = None if sparse_row_id_fn is None else row_ids_of(sparse_row_id_fn, data_batch)
+        own = None if row_ids is None else rows_of_each(row_ids, [first, *others])
+        first.prepare(data_batch, None if own is None else lambda batch: own[0])
+        for k, module in enumerate(others, 1):
+            module.pull_rows(None if own is None else own[k])
+
+    def pull_rows(self, row_ids: Mapping[str, RowIdsOfParameter] | None) -> None:
+        own = None if row_ids is None else rows_of_each(row_ids, self._modules)
+        for k, module in enumerate(self._modules):
+            module.pull_rows(None if own is None else own[k])
 
     def forward(self, data_batch: AnyBatch, is_train: bool | None = None) -> None:
         need_steps(self, "forward()", "bind", "init_params")

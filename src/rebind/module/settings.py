@@ -33,6 +33,7 @@ __all__ = [
     "OptimizerParams",
     "OptimizerSettings",
     "RowIds",
+    "RowIdsOfParameter",
     "SomeCallbacks",
     "StoreSpec",
     "read_devices",
@@ -46,7 +47,9 @@ MetricSpec: TypeAlias = MetricSource
 StoreSpec: TypeAlias = str | KVStoreBase | None
 SomeCallbacks: TypeAlias = Callback | Sequence[Callback] | None
 #: ``sparse_row_id_fn``: from a batch to the rows of each sparse parameter that it needs.
-RowIds: TypeAlias = Callable[[Batch], Mapping[str, NDArray]]
+RowIds: TypeAlias = "Callable[[Batch], Mapping[str, RowIdsOfParameter]]"
+#: An array for all devices, or a list with one for each.
+RowIdsOfParameter: TypeAlias = NDArray | Sequence[NDArray]
 #: The settings of an optimizer that is named: a dict, or pairs.
 OptimizerParams: TypeAlias = Mapping[str, object] | Iterable[tuple[str, object]] | None
 

@@ -12,7 +12,7 @@ from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
 from ..optimizer.arrays import StoredState
 from .parameters import Parameters, Trained, copy_across
-from .settings import OptimizerSettings
+from .settings import OptimizerSettings, RowIdsOfParameter
 from .update_policy import UpdatePolicy
 
 __all__ = ["LocalUpdate", "StoreUpdate", "make_policy"]
@@ -114,8 +114,23 @@ class LocalUpdate(UpdatePolicy):
     def keys(self, name: str) -> list[Key]:
         return [self._indices[name] + k for k in range(self._num_devices)]
 
+    def start_from(self, parameters: Parameters) -> None:
+        """Start from new weights; the store sums gradients in their own storage type from then on."""
+        super().start_from(parameters)
+        if self.store is None or not self.store.capabilities.keeps_values:
+            return
+        for each in parameters.trained() if parameters.has_gradients else ():
+            if each.gradients[0].stype != each.weights[0].stype:
+                self.store.put(each.name, each.gradients[0])
+
     def pull_weights(self, parameters: Parameters) -> None:
         """Leave the weights: the devices have them."""
+
+    def pull_rows(self, parameters: Parameters, row_ids: Mapping[str, RowIdsOfParameter]) -> None:
+        """Leave the weights: the devices have all rows."""
+
+    def pull_all_rows(self, parameters: Parameters) -> None:
+        """Leave the weights: the devices have all rows."""
 
     def update(self, trained: Sequence[Trained]) -> None:
         """Sum the gradients over the devices, and update each device's weights."""
@@ -169,6 +184,7 @@ class StoreUpdate(UpdatePolicy):
     def __init__(self, optimizer: opt.Optimizer, names: Iterable[str], store: KVStoreBase) -> None:
         super().__init__(optimizer, names, store)
         store.set_optimizer(optimizer)
+        self._with_some_rows: set[str] = set()  # weights of which the devices have what `pull_rows` gave them
 
     @property
     def function(self) -> UpdateFunction | None:
@@ -192,17 +208,38 @@ class StoreUpdate(UpdatePolicy):
                 self.store.broadcast(name, arrays[0], out=arrays)
                 continue
             self.store.put(name, arrays[0])
-            self.store.pull(name, arrays)
+            self.store.pull(name, arrays, ignore_sparse=False)
+            self._with_some_rows.discard(name)
 
     def pull_weights(self, parameters: Parameters) -> None:
         """Give all devices the store's weights."""
         if self.store.capabilities.takes_lists:
             by_device = parameters.by_device()
-            self.store.pull(list(by_device), list(by_device.values()))
+            self.store.pull(list(by_device), list(by_device.values()), ignore_sparse=False)
+            self._with_some_rows.difference_update(by_device)
+
+    def pull_rows(self, parameters: Parameters, row_ids: Mapping[str, RowIdsOfParameter]) -> None:
+        by_device = parameters.by_device()
+        for name, ids in row_ids.items():
+            self._with_some_rows.add(name)
+            self.store.row_sparse_pull(name, out=by_device[name], row_ids=ids)
+
+    def pull_all_rows(self, parameters: Parameters) -> None:
+        if not self._with_some_rows:
+            return
+        arrays = {name: each for name, each in parameters.by_device().items() if name in self._with_some_rows}
+        self.store.pull(list(arrays), list(arrays.values()), ignore_sparse=False)
+        self._with_some_rows.difference_update(arrays)
 
     def update(self, trained: Sequence[Trained]) -> None:
-        """Push the gradients, and pull the weights."""
+        """Push the gradients, and pull the weights, except those of which rows are pulled for each batch."""
         self._push_pull(self.store, trained, [each.weights for each in trained])
+
+    def _pull(self, store: KVStoreBase, names: Sequence[str], outs: Sequence[Sequence[NDArray]]) -> None:
+        wanted = {
+            name: out for name, out in zip(names, outs, strict=True) if name not in self._with_some_rows
+        }
+        super()._pull(store, list(wanted), list(wanted.values()))
 
     def save_states(self, path: str) -> None:
         self.store.save_optimizer_states(path)

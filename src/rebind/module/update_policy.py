@@ -19,6 +19,7 @@ from ..optimizer.arrays import StoredState
 from ..protocols import StateTree
 from .optimizer_setup import Progress, load_progress, progress_of
 from .parameters import Parameters, Trained
+from .settings import RowIdsOfParameter
 
 __all__ = ["UpdatePolicy"]
 
@@ -126,11 +127,27 @@ class UpdatePolicy(ABC):
                 continue
             self.store.put(name, arrays[0])
             if self.store.capabilities.spans_processes:  # all start from the weights of worker 0
-                self.store.pull(name, arrays)
+                self.store.pull(name, arrays, ignore_sparse=False)
 
     @abstractmethod
     def pull_weights(self, parameters: Parameters) -> None:
         """Give all devices the weights of the store, if that has them."""
+
+    @abstractmethod
+    def pull_rows(self, parameters: Parameters, row_ids: Mapping[str, RowIdsOfParameter]) -> None:
+        """Give all devices rows of the store's row_sparse weights, by name; of these weights they have no others then.
+
+        Parameters
+        ----------
+        parameters
+            The weights.
+        row_ids
+            By name, as in `KVStore.row_sparse_pull`.
+        """
+
+    @abstractmethod
+    def pull_all_rows(self, parameters: Parameters) -> None:
+        """Give all devices the other rows of weights of which `pull_rows` has given them some."""
 
     def _note_devices(self, parameters: Parameters) -> None:
         arrays = (each for of_name in parameters.by_device().values() for each in of_name)
@@ -173,9 +190,13 @@ class UpdatePolicy(ABC):
                 store.pushpull(each.name, each.gradients, None if out is each.gradients else out, -i)
         elif store.capabilities.keeps_values:
             self._push(store, trained)
-            store.pull(names, outs)
+            self._pull(store, names, outs)
         else:
             store.pushpull(names, [each.gradients for each in trained])
+
+    def _pull(self, store: KVStoreBase, names: Sequence[str], outs: Sequence[Sequence[NDArray]]) -> None:
+        """Write what the store has."""
+        store.pull(names, outs, ignore_sparse=False)
 
     def _push(self, store: KVStoreBase, trained: Sequence[Trained]) -> None:
         """Push the gradients that are not in the store yet."""
