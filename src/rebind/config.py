@@ -105,7 +105,7 @@ OPTIONS: dict[str, Option] = {
             "MXNET_STORAGE_FALLBACK_LOG_VERBOSE",
             int,
             1,
-            "Whether an operator without a kernel for the storage types of its inputs warns, once, that it is computed "
+            "Whether an operator without a kernel for the storage types of its inputs logs, once, that it is computed "
             "on dense copies; 0: no.",
         ),
         Option(

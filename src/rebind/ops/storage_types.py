@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from .. import config
-from ..checks import warn_user
 from ..errors import ParameterError
+from ..logs import log
 from ..params import Params
 from .declaration import Operator, find
 
@@ -165,9 +165,9 @@ def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> Stora
 
     Without a kernel that fits every output is dense; that is a fallback where an input is not.
 
-    >>> infer_storage_types(find("relu"), Params(), ["default"])
+    >>> infer_storage_types(find("exp"), Params(), ["default"])
     StorageChoice(outputs=('default',), kernel=None, falls_back=False)
-    >>> infer_storage_types(find("relu"), Params(), ["csr"]).falls_back
+    >>> infer_storage_types(find("exp"), Params(), ["csr"]).falls_back
     True
     """
     for kernel in _KERNELS.get(op.name, ()):
@@ -183,14 +183,17 @@ _warned: set[str] = set()
 
 
 def warn_of_fallback(op: Operator, stypes: Sequence[str]) -> None:
-    """Warn, once for each operator, that it is computed on dense copies of its inputs.
+    """Log, once for each operator, that it is computed on dense copies of its inputs.
 
+    As in MXNet it is a line of the log: a program that makes warnings errors goes on.
     ``MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0`` in the environment switches it off.
     """
     if op.name in _warned or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
         return
     _warned.add(op.name)
-    warn_user(
-        f"{op.name}: no kernel for inputs of storage types {', '.join(stypes)}; it is computed on dense copies, which "
-        "takes more time and memory. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 switches this warning off."
+    log().warning(
+        "%s: no kernel for inputs of storage types %s; it is computed on dense copies, which takes more time and "
+        "memory. MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 switches this line off.",
+        op.name,
+        ", ".join(stypes),
     )
