@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..errors import FormatError, ParameterError
 from ..ops.storage_types import DENSE, infer_storage_types, storage_name, storage_number
-from .graph import Entry, Graph, Node
+from .graph import Application, Entry, Graph, Node
 
 __all__ = ["declared_storage_type", "infer_gradient_storage", "infer_storage"]
 
@@ -27,9 +27,9 @@ def infer_storage(graph: Graph, given: Mapping[str, str] | None = None) -> dict[
     >>> from rebind.graph import Application, Variable
     >>> from rebind.ops import find
     >>> x = Entry(Variable("x", {"__storage_type__": "2"}))
-    >>> graph = Graph([Entry(Application(find("relu"), "act", (x,)))])
+    >>> graph = Graph([Entry(Application(find("exp"), "power", (x,)))])
     >>> {entry.name: stype for entry, stype in infer_storage(graph).items()}
-    {'x': 'csr', 'act_output': 'default'}
+    {'x': 'csr', 'power_output': 'default'}
     """
     given = {} if given is None else given
     found: dict[Entry, str] = {}
@@ -47,7 +47,8 @@ def infer_storage(graph: Graph, given: Mapping[str, str] | None = None) -> dict[
 def infer_gradient_storage(graph: Graph, stypes: Mapping[Entry, str]) -> dict[str, str]:
     """Return the storage types of gradients by argument, where they are not those of the arguments themselves.
 
-    It is the type that the kernels give, where all that use an argument give the same.
+    It is the type that the kernels give, where all that use an argument give the same; dense where they do not. What
+    has no gradient, as that of a condition or of a rounded number, is 0 in the storage type of the argument.
 
     Parameters
     ----------
@@ -59,20 +60,33 @@ def infer_gradient_storage(graph: Graph, stypes: Mapping[Entry, str]) -> dict[st
     Examples
     --------
     >>> import rebind as mx
-    >>> infer_gradient_storage(mx.sym.exp(mx.sym.var("x")).graph, {})
-    {}
+    >>> x = mx.sym.var("x", stype="csr")
+    >>> [infer_gradient_storage(net.graph, {x.graph.outputs[0]: "csr"}) for net in (mx.sym.exp(x), x > 0)]
+    [{'x': 'default'}, {}]
     """
-    found: dict[str, set[str]] = {}
+    found: dict[Entry, set[str]] = {}
     for node in graph.nodes:
-        if node.operator is None:
+        if not isinstance(node, Application):
             continue
         inputs = [stypes.get(entry, DENSE) for entry in node.inputs]
-        kernel = infer_storage_types(node.operator, node.params, inputs).kernel
-        given = (DENSE,) * len(inputs) if kernel is None or not kernel.gradients else kernel.gradients
-        for entry, stype in zip(node.inputs, given, strict=False):
-            if entry.node.operator is None:
-                found.setdefault(entry.node.name, set()).add(stype)
-    return {name: each.pop() for name, each in found.items() if len(each) == 1 and each != {DENSE}}
+        for entry, stype in zip(node.inputs, _gradients_of(node, inputs), strict=False):
+            if entry.node.operator is None and stype is not None:
+                found.setdefault(entry, set()).add(stype)
+    one = {entry: each.pop() if len(each) == 1 else DENSE for entry, each in found.items()}
+    return {entry.node.name: stype for entry, stype in one.items() if stype != stypes.get(entry, DENSE)}
+
+
+def _gradients_of(node: Application, stypes: Sequence[str]) -> Sequence[str | None]:
+    """Return the storage types of the gradients of an operator's inputs; None for one that has none."""
+    op = node.operator
+    kernel = infer_storage_types(op, node.params, stypes).kernel
+    if kernel is not None and kernel.gradient is not None:
+        # `add_n` and the like: the last one is that of all further inputs.
+        return (*kernel.gradients, *kernel.gradients[-1:] * (len(stypes) - len(kernel.gradients)))
+    # A loss needs no head gradient either, but has a rule of its own.
+    if op.kernels.gradient is None and not op.kernels.needs_head_gradient(node.params):
+        return [None] * len(stypes)
+    return [None if name in op.kernels.no_gradient else DENSE for name in node.input_names]
 
 
 def _of_variable(node: Node, given: str | None) -> str:

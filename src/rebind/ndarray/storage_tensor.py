@@ -60,11 +60,15 @@ class StorageTensor(Tensor):
             return cls(args[0].stored)
         if func is aten.clone.default:
             return cls(args[0].stored.copy())
-        if func is aten.add.Tensor and not kwargs and all(isinstance(value, cls) for value in args):
+        if func is aten.add.Tensor and not kwargs and _have_one_storage_type(args):
             total = args[0].stored.copy()
             total.accumulate(args[1].stored)
             return cls(total)
         return func(*map_leaves(_dense, args), **map_leaves(_dense, kwargs or {}))
+
+
+def _have_one_storage_type(values: Sequence[object]) -> bool:
+    return len({type(each.stored) if isinstance(each, StorageTensor) else Tensor for each in values}) == 1
 
 
 def _dense(value: object) -> object:
