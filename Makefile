@@ -93,6 +93,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	@test -n "$(ORACLE)" || { echo "make golden: set ORACLE=path/to/python, a Python that has MXNet 1.9.1." >&2; exit 2; }
 	"$(ORACLE)" -m tests.parity.generate $(ARGS)
 	"$(ORACLE)" -m tests.parity.generate_types
+	"$(ORACLE)" -m tests.parity.generate_storage
 	"$(ORACLE)" -m tests.parity.generate_training
 	"$(ORACLE)" -m tests.parity.generate_modules
 	"$(ORACLE)" -m tests.parity.generate_counting

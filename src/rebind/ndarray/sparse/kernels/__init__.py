@@ -1,5 +1,5 @@
 """How operators compute with sparse arrays, by families of operators; see `ops.storage_types`."""
 
-from . import casts, embedding, products
+from . import casts, elements, embedding, matrices, products, reductions, unary
 
-__all__ = ["casts", "embedding", "products"]
+__all__ = ["casts", "elements", "embedding", "matrices", "products", "reductions", "unary"]
