@@ -280,11 +280,6 @@ def test_names_can_be_imported(mx: Any, line: str) -> None:
             r"base\._LIB\.MXGetVersion is not part of rebind\. There is no C",
         ),
         (lambda mx: mx.base.NDArrayHandle(), r"NDArrayHandle is not part of rebind\. There is no C library"),
-        (lambda mx: mx.nd.sparse.csr_matrix([]), r"csr_matrix is not part of rebind\. Arrays are dense"),
-        (
-            lambda mx: mx.nd.sparse.zeros("csr", (1,)),
-            r"sparse\.zeros is not part of rebind\. Arrays are dense",
-        ),
         (
             lambda mx: mx.io.MXDataIter(),
             r"io\.MXDataIter is not part of rebind\. mx\.io\.NDArrayIter takes arrays",
@@ -597,7 +592,7 @@ def test_the_garbage_collector_is_as_before_the_import(before: str, wanted: str)
 
 ABSENT = """
     profiler onnx rtc library notebook kvstore_server np npx th contrib.onnx contrib.quantization contrib.tensorboard
-    contrib.io nd.np sym.np nd.sparse.csr_matrix nd.sparse.row_sparse_array nd.sparse.zeros nd.contrib.dgl_subgraph
+    contrib.io nd.np sym.np nd.contrib.dgl_subgraph
     io.MXDataIter model._train_multi_device kvstore.KVStoreServer test_utils.rand_sparse_ndarray
     gluon.Trainer.step gluon.data.DataLoader.lower base.check_call autograd.check_call
 """

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import operator
 import re
 import sys
 import types
@@ -199,22 +198,27 @@ def generated(front: Front) -> str:
 
 def namespace(front: Front, space: str) -> str:
     """Return the stub of a namespace: operators by their short names, and what is written by hand."""
-    module = operator.attrgetter(space.replace("/", "."))(getattr(mx, front.short))
-    levels, space = "." * (1 + space.count("/")), space.partition("/")[0]
+    module = getattr(getattr(mx, front.short), space)
     prefix = f"_{space}_"
     short = {name.removeprefix(prefix) for name in OPERATORS if name.startswith(prefix)}
     written: dict[str, list[str]] = {}
     for name in module.__all__:
         if getattr(module, name) is not module.FUNCTIONS.get(name):
-            where = getattr(module, name).__module__.rpartition(".")[2]
-            written.setdefault(_FRONT_END_MODULES.get(where, where), []).append(name)
+            above, _, where = getattr(module, name).__module__.rpartition(".")
+            # Below a namespace that is a package, else beside it.
+            dots = ".." if _is_package(module) and above != module.__name__ else "."
+            written.setdefault(dots + _FRONT_END_MODULES.get(where, where), []).append(name)
     text = "".join(
-        f"from .{where} import {name} as {name}\n" for where in sorted(written) for name in written[where]
+        f"from {where} import {name} as {name}\n" for where in sorted(written) for name in written[where]
     )
-    text += f"from {levels} import generated as _generated\n\n"
+    text += f"from {'..' if _is_package(module) else '.'} import generated as _generated\n\n"
     hand = {name for names in written.values() for name in names}
     text += "".join(f"{name} = _generated.{prefix}{name}\n" for name in sorted(short - hand))
     return stub(front, f"`{front.short}.{space}`: the operators whose names begin with ``{prefix}``.", text)
+
+
+def _is_package(module: types.ModuleType) -> bool:
+    return module.__name__ == module.__package__
 
 
 #: Functions that are made elsewhere than where they are.
@@ -303,9 +307,8 @@ def stubs() -> dict[Path, str]:
         updates = f"Functions of `{front.short}.contrib` over update operators."
         found[f"{front.package}/updates.pyi"] = functions(front, package.updates, updates)
         for space in NAMESPACES:
-            if front is ARRAYS and space == "sparse":  # a package, with classes
-                space = "sparse/operators"
-            found[f"{front.package}/{space}.pyi"] = namespace(front, space)
+            file = f"{space}/__init__" if _is_package(getattr(package, space)) else space
+            found[f"{front.package}/{file}.pyi"] = namespace(front, space)
     return {SOURCE / path: text for path, text in found.items()}
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "NameLookupError",
     "NonFiniteError",
     "NotImplementedForSymbol",
+    "NotSupportedForSparseNDArray",
     "ParameterError",
     "RecordKeyError",
     "ShapeError",
@@ -163,6 +164,10 @@ class UserCodeError(MXNetError):
 
 class NotImplementedForSymbol(MXNetError, TypeError):
     """A symbol, which has no values before it is bound, was asked for something that only an array can do."""
+
+
+class NotSupportedForSparseNDArray(MXNetError):
+    """A sparse array was asked for what only a dense one can do."""
 
 
 class StateError(MXNetError):

@@ -102,7 +102,7 @@ def test_making(make, values, dtype):
         pytest.param(lambda x: nd.ones((2, 3)).storage.nbytes, 24, id="nbytes-dense"),
         pytest.param(lambda x: list(x.storage.tensors), ["data", "order"], id="tensors"),
         pytest.param(lambda x: x.tensor.tolist(), VALUES.tolist(), id="tensor"),
-        pytest.param(lambda x: nd.array(x).stype, "default", id="nd.array"),
+        pytest.param(lambda x: nd.array(x).stype, "shuffled", id="nd.array"),
         pytest.param(lambda x: x.tostype("default").stype, "default", id="tostype"),
         pytest.param(
             lambda x: x.tostype("default").asnumpy().tolist(), VALUES.tolist(), id="values-of-tostype"

@@ -201,9 +201,9 @@ def attribute_below(module: str, name: str) -> Any:
     --------
     >>> attribute_below("rebind.io", "io").NDArrayIter.__name__
     'NDArrayIter'
-    >>> attribute_below("rebind.ndarray.sparse", "csr_matrix")
+    >>> attribute_below("rebind.io", "MXDataIter")
     Traceback (most recent call last):
-    rebind.errors.AbsentNameError: mx.ndarray.sparse.csr_matrix is not part of rebind. Arrays are dense; ...
+    rebind.errors.AbsentNameError: mx.io.MXDataIter is not part of rebind. mx.io.NDArrayIter takes arrays, ...
     """
     path = module.partition(".")[2].removeprefix("legacy.")
     whole = f"{path}.{name}"

@@ -155,6 +155,7 @@ TABLE: dict[str, Row] = {
     "ndarray.op": ("ndarray:op",),
     "ndarray.random": ("ndarray.random",),
     "ndarray.sparse": ("ndarray:sparse",),
+    "ndarray.sparse_ndarray": "ndarray.sparse",
     "ndarray.utils": "ndarray",
     "ndarray_doc": Absent("The help of each function of mx.nd is made from its declaration."),
     "notebook": Absent("Use mx.viz.plot_history and mx.callback."),
@@ -238,8 +239,11 @@ SHARED: dict[str, str] = {
     "NDArray": "ndarray:NDArray",
     "Symbol": "symbol:Symbol",
     "Uniform": "initializer:Uniform",
+    "BaseSparseNDArray": "ndarray.sparse:BaseSparseNDArray",
+    "CSRNDArray": "ndarray.sparse:CSRNDArray",
     "NotImplementedForSymbol": "errors:NotImplementedForSymbol",
-    "NotSupportedForSparseNDArray": "legacy.base:NotSupportedForSparseNDArray",
+    "NotSupportedForSparseNDArray": "errors:NotSupportedForSparseNDArray",
+    "RowSparseNDArray": "ndarray.sparse:RowSparseNDArray",
     "_DTYPE_MX_TO_NP": "legacy.base:_DTYPE_MX_TO_NP",
     "_DTYPE_NP_TO_MX": "legacy.base:_DTYPE_NP_TO_MX",
     "_GRAD_REQ_MAP": "legacy.base:_GRAD_REQ_MAP",
@@ -265,9 +269,11 @@ SHARED: dict[str, str] = {
     "context": "legacy.context",
     "cpu": "device:cpu",
     "ctx": "legacy.context",
+    "csr_matrix": "ndarray.sparse:csr_matrix",
     "current_context": "device:current_context",
     "get_updater": "optimizer:get_updater",
     "gpu": "device:gpu",
+    "gs_retain": "ndarray.sparse:retain",
     "image.image._get_interp_method": "image.resizing:interpolation_method",
     "initializer.load": "ndarray:load",
     "integer_types": "legacy.base:integer_types",
@@ -284,10 +290,6 @@ SHARED: dict[str, str] = {
     "nd": "ndarray",
     "ndarray": "ndarray",
     "ndarray.contrib.uniform": "ndarray.random:uniform",
-    "ndarray.sparse.add": "ndarray:add",
-    "ndarray.sparse.divide": "ndarray:divide",
-    "ndarray.sparse.multiply": "ndarray:multiply",
-    "ndarray.sparse.subtract": "ndarray:subtract",
     "np_array": "legacy.util:np_array",
     "np_shape": "legacy.util:np_shape",
     "numeric_types": "legacy.base:numeric_types",
@@ -295,7 +297,9 @@ SHARED: dict[str, str] = {
     "py_slice": "legacy.base:py_slice",
     "py_str": "legacy.base:py_str",
     "registry": "registry",
+    "row_sparse_array": "ndarray.sparse:row_sparse_array",
     "set_np_shape": "legacy.util:set_np_shape",
+    "sparse_array": "ndarray.sparse:array",
     "string_types": "legacy.base:string_types",
     "sym": "symbol",
     "symbol": "symbol",
@@ -327,9 +331,7 @@ _INSTEAD: dict[str, str] = {
         MXDataIter
     """,
     _SPARSE: """
-        BaseSparseNDArray CSRNDArray RowSparseNDArray create_sparse_array create_sparse_array_zd csr_matrix gs_retain
-        rand_sparse_ndarray row_sparse_array shuffle_csr_column_indices sparse_array
-        ndarray.sparse.array ndarray.sparse.empty ndarray.sparse.zeros
+        create_sparse_array create_sparse_array_zd rand_sparse_ndarray shuffle_csr_column_indices
     """,
     _FILES: """
         get_im2rec_path

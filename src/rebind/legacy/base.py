@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..absent import absent_function, old_names
-from ..errors import ArgumentError, MXNetError, NotImplementedForSymbol
+from ..errors import ArgumentError, MXNetError, NotImplementedForSymbol, NotSupportedForSparseNDArray
 from ..files import data_dir, data_dir_default
 from ..params import NULL as _Null
 
@@ -53,10 +53,6 @@ _STORAGE_TYPE_UNDEFINED, _STORAGE_TYPE_DEFAULT, _STORAGE_TYPE_ROW_SPARSE, _STORA
 
 class InternalError(MXNetError):
     """A mistake in MXNet itself; for programs that catch it."""
-
-
-class NotSupportedForSparseNDArray(MXNetError):
-    """A sparse array was asked for what only a dense one can do."""
 
 
 class _Library:

@@ -26,7 +26,7 @@ from .compute import invoke
 from .gradients import GradReq, mark, run_backward
 from .methods import OperatorMethods
 from .numpy_like import Nested, run_on_arrays
-from .reading import copied
+from .reading import copied, is_scipy_matrix
 from .sending import sent
 from .storage import DenseStorage, Storage, storage_kind, storage_kind_by_number
 
@@ -425,7 +425,9 @@ Storage.array_class = NDArray
 def array(
     source_array: ArrayLike | Tensor | ArrayBase, ctx: Device | None = None, dtype: DTypeLike | None = None
 ) -> NDArray:
-    """Return a dense array made from numbers, lists, a NumPy array, or another NDArray.
+    """Return an array made from numbers, lists, a NumPy array, another NDArray or a sparse matrix of SciPy.
+
+    It is dense, except that an array of another storage type is copied as it is, and SciPy's matrix becomes a csr one.
 
     Parameters
     ----------
@@ -434,7 +436,7 @@ def array(
     ctx
         The device; the current one by default.
     dtype
-        The type; by default that of an NDArray, and float32 for everything else, as in MXNet.
+        The type; by default that of an NDArray or of SciPy's matrix, and float32 for everything else, as in MXNet.
 
     Examples
     --------
@@ -442,7 +444,22 @@ def array(
     'float32'
     """
     device = as_device(ctx, "nd.array: ctx")
-    return wrap_tensor(copied(source_array, device, dtype), device)
+    storage = _sparse_source(source_array)
+    if storage is None:
+        return wrap_tensor(copied(source_array, device, dtype), device)
+    wanted = storage.dtype if dtype is None else dtypes.torch_dtype(dtype, "nd.array: dtype")
+    return wrap(storage.to(device.torch, wanted, copy=True), device)
+
+
+def _sparse_source(value: object) -> Storage | None:
+    """Return the storage of what is an array already, but no dense one; None for anything else."""
+    if isinstance(value, ArrayBase):
+        return None if isinstance(value.storage, DenseStorage) else value.storage
+    if not is_scipy_matrix(value):
+        return None
+    # By name, since it is made of what is here.
+    kind: Any = storage_kind("csr", "nd.array")
+    return kind.from_scipy(value)
 
 
 def _available(device: Device) -> Device:

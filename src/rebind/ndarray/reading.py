@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
@@ -15,7 +17,7 @@ from ..mode import mode
 from .base import ArrayBase, wrap_tensor
 from .sending import sent
 
-__all__ = ["array_like", "copied", "read_numbers"]
+__all__ = ["array_like", "copied", "is_scipy_matrix", "read_numbers"]
 
 
 def copied(
@@ -65,3 +67,14 @@ def read_numbers(source: ArrayLike, who: str) -> Tensor:
         return torch.as_tensor(values if plain else values.astype(values.dtype.newbyteorder("=")))
     except (TypeError, ValueError):
         raise ArgumentError(f"{who} must be numbers in a regular shape; got {shown(source)}") from None
+
+
+def is_scipy_matrix(value: object) -> bool:
+    """Return whether a value is a sparse matrix or array of SciPy.
+
+    >>> is_scipy_matrix(np.zeros((2, 3)))
+    False
+    """
+    # Who has one has imported the package, which rebind does not need.
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(value))

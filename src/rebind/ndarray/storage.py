@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from ..errors import ArgumentError
+from ..errors import UnknownArgumentError
 from ..grad_mode import grad_mode
 from ..ops.nn.memory_order import FORMATS
 from ..ops.storage_types import DENSE, add_storage_type, storage_name
@@ -486,7 +486,7 @@ def storage_kind(stype: str, who: str) -> type[Storage]:
     kind = _KINDS.get(stype)
     if kind is None:
         names = " or ".join(map(repr, _KINDS))
-        raise ArgumentError(f"{who} must be {names}; got {stype!r}.")
+        raise UnknownArgumentError(f"{who} must be {names}; got {stype!r}.")
     return kind
 
 

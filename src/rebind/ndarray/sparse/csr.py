@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ...errors import ParameterError
+from ... import dtypes
+from ...errors import ParameterError, ShapeError
 from ..storage import DenseStorage, Storage, register_storage
 from .grouping import Groups, group
-from .parts import check_columns, check_indptr
+from .parts import check_columns, check_indptr, check_range
 
 if TYPE_CHECKING:
+    from scipy.sparse import spmatrix
     from typing_extensions import Self
 
 __all__ = ["CSRStorage"]
@@ -69,6 +71,8 @@ class CSRStorage(Storage):
     def from_members(cls, shape: Sequence[int], members: Sequence[Tensor]) -> Self:
         """Return a storage of tensors that are checked.
 
+        Elements behind the end of the last row are left out: MXNet's sums have such, and its files with them.
+
         Raises
         ------
         ParameterError
@@ -83,16 +87,49 @@ class CSRStorage(Storage):
         """
         data, indptr, indices = members
         if len(shape) != 2:
-            raise ParameterError(f"a csr array must have two axes; got shape {tuple(shape)}")
-        check_columns(indices, data, shape[1])
+            raise ShapeError(f"a csr array must have two axes; got shape {tuple(shape)}")
         check_indptr(indptr, shape[0], len(data))
-        return cls(data, indptr.long(), indices.long(), shape)
+        stored = int(indptr[-1])
+        check_columns(indices[:stored], data[:stored], shape[1])
+        return cls(data[:stored], indptr.long(), indices[:stored].long(), shape)
+
+    @classmethod
+    def from_coordinates(
+        cls, data: Tensor, rows: Tensor, columns: Tensor, shape: Sequence[int]
+    ) -> CSRStorage:
+        """Return a matrix of elements in any order; those of one place are summed.
+
+        >>> rows, columns = torch.tensor([1, 0, 1]), torch.tensor([2, 0, 2])
+        >>> CSRStorage.from_coordinates(torch.tensor([1.0, 2.0, 3.0]), rows, columns, (2, 3)).to_dense()
+        tensor([[2., 0., 0.],
+                [0., 0., 4.]])
+        """
+        check_range("row", rows, shape[0])
+        check_range("col", columns, shape[1])
+        order = rows.argsort(stable=True)
+        ends = _ends(torch.bincount(rows, minlength=shape[0]))
+        return cls(data[order], ends, columns[order], shape).in_order()
+
+    @classmethod
+    def from_scipy(cls, matrix: spmatrix) -> Self:
+        """Return a copy of a sparse matrix or array of SciPy, of its type; indices of 32 bits become 64.
+
+        >>> import scipy.sparse
+        >>> CSRStorage.from_scipy(scipy.sparse.eye(2, format="coo", dtype="float32")).to_dense()
+        tensor([[1., 0.],
+                [0., 1.]])
+        """
+        by_rows = matrix.tocsr()
+        # Of its type, as torch knows it; `torch.tensor` copies.
+        data = torch.tensor(by_rows.data, dtype=dtypes.torch_dtype(by_rows.dtype))
+        others = [torch.tensor(part, dtype=torch.int64) for part in (by_rows.indptr, by_rows.indices)]
+        return cls.from_members(by_rows.shape, [data, *others])
 
     @classmethod
     def from_dense(cls, tensor: Tensor) -> Self:
         """Return the elements of a matrix that are not 0."""
         if tensor.dim() != 2:
-            raise ParameterError(f"a csr array must have two axes; got shape {tuple(tensor.shape)}")
+            raise ShapeError(f"a csr array must have two axes; got shape {tuple(tensor.shape)}")
         tensor = tensor.detach()
         rows, columns = (tensor != 0).nonzero(as_tuple=True)
         return cls(
@@ -107,7 +144,7 @@ class CSRStorage(Storage):
         24
         """
         if len(shape) != 2:
-            raise ParameterError(f"a csr array must have two axes; got shape {tuple(shape)}")
+            raise ShapeError(f"a csr array must have two axes; got shape {tuple(shape)}")
         indices = torch.zeros(0, dtype=torch.int64, device=device)
         indptr = torch.zeros(shape[0] + 1, dtype=torch.int64, device=device)
         return cls(torch.zeros(0, dtype=dtype, device=device), indptr, indices, shape)
@@ -223,6 +260,23 @@ class CSRStorage(Storage):
         data = self.data.new_zeros(len(unique)).index_add_(0, which, self.data)
         counts = torch.bincount(unique.div(columns, rounding_mode="floor"), minlength=rows)
         return CSRStorage(data, _ends(counts), unique % columns, self._shape)
+
+    def check_order(self) -> None:
+        """Raise an error unless the columns of each row ascend, each at most once: what MXNet's `check_format` wants.
+
+        >>> CSRStorage(torch.ones(2), torch.tensor([0, 2]), torch.tensor([2, 0]), (1, 3)).check_order()
+        Traceback (most recent call last):
+            ...
+        rebind.errors.ParameterError: indices must ascend in each row, each column once; got 2 and then 0 in row 0
+        """
+        rows, columns = self.row_of_each(), self.indices
+        wrong = (columns[1:] <= columns[:-1]) & (rows[1:] == rows[:-1])
+        if wrong.any():
+            at = int(wrong.nonzero()[0])
+            raise ParameterError(
+                f"indices must ascend in each row, each column once; got {columns[at].item()} and then "
+                f"{columns[at + 1].item()} in row {rows[at].item()}"
+            )
 
     def accumulate(self, source: Storage) -> None:
         """Add the values of `source`, in place; other positions become stored."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ...errors import ParameterError
+from ...errors import ParameterError, ShapeError
 from ..storage import Storage, register_storage
 from .csr import CSRStorage
 from .parts import check_row_indices
@@ -85,7 +85,7 @@ class RowSparseStorage(Storage):
         """
         data, indices = members
         if not shape:
-            raise ParameterError("a row_sparse array must have at least one axis; got shape ()")
+            raise ShapeError("a row_sparse array must have at least one axis; got shape ()")
         check_row_indices(indices, data, tuple(shape))
         return cls(data, indices.long(), shape)
 
@@ -93,7 +93,7 @@ class RowSparseStorage(Storage):
     def from_dense(cls, tensor: Tensor) -> Self:
         """Return the rows that are not all 0."""
         if not tensor.dim():
-            raise ParameterError("a row_sparse array must have at least one axis; got shape ()")
+            raise ShapeError("a row_sparse array must have at least one axis; got shape ()")
         tensor = tensor.detach()
         indices = (tensor != 0).reshape(len(tensor), -1).any(1).nonzero().flatten()
         return cls(tensor[indices], indices, tensor.shape)
@@ -126,7 +126,7 @@ class RowSparseStorage(Storage):
         0
         """
         if not shape:
-            raise ParameterError("a row_sparse array must have at least one axis; got shape ()")
+            raise ShapeError("a row_sparse array must have at least one axis; got shape ()")
         indices = torch.zeros(0, dtype=torch.int64, device=device)
         return cls(torch.zeros((0, *shape[1:]), dtype=dtype, device=device), indices, shape)
 
@@ -227,6 +227,22 @@ class RowSparseStorage(Storage):
         made = RowSparseStorage.zeros(self._shape, self.dtype, self.device)
         made._take_union(self)
         return made
+
+    def check_order(self) -> None:
+        """Raise an error unless the row indices ascend, each at most once: what MXNet's `check_format` wants.
+
+        >>> RowSparseStorage(torch.ones(2, 1), torch.tensor([2, 0]), (3, 1)).check_order()
+        Traceback (most recent call last):
+            ...
+        rebind.errors.ParameterError: indices must ascend, each row once; got 2 and then 0 at position 1
+        """
+        wrong = self.indices[1:] <= self.indices[:-1]
+        if wrong.any():
+            at = int(wrong.nonzero()[0])
+            raise ParameterError(
+                f"indices must ascend, each row once; got {self.indices[at].item()} and then "
+                f"{self.indices[at + 1].item()} at position {at + 1}"
+            )
 
     def accumulate(self, source: Storage) -> None:
         """Add the values of `source`, in place; rows that are absent here become stored."""

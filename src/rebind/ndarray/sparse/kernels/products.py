@@ -13,7 +13,7 @@ from ....ops.storage_types import DENSE, storage_kernel
 from ....params import Params
 from ...storage import DenseStorage, Storage, storage_kind
 from ..csr import CSRStorage
-from ..multiply import multiply, multiply_transposed
+from ..matrix_products import multiply, multiply_transposed
 
 __all__ = ["dot_csr", "dot_dense_csr"]
 

@@ -4,6 +4,18 @@ Written by ``make stubs`` from the table of operators; not to be edited.
 """
 
 
+from ..arithmetic import add as add
+from ..arithmetic import divide as divide
+from ..arithmetic import multiply as multiply
+from ..arithmetic import subtract as subtract
+from .arrays import BaseSparseNDArray as BaseSparseNDArray
+from .arrays import CSRNDArray as CSRNDArray
+from .arrays import RowSparseNDArray as RowSparseNDArray
+from .creation import array as array
+from .creation import csr_matrix as csr_matrix
+from .creation import empty as empty
+from .creation import row_sparse_array as row_sparse_array
+from .creation import zeros as zeros
 from .. import generated as _generated
 
 ElementWiseSum = _generated._sparse_ElementWiseSum
