@@ -75,7 +75,7 @@ class OperatorMethods(FluentMethods):
         return self._in_place(self % other)
 
     def _in_place(self, result: ArrayBase) -> Self:
-        self.write(result.tensor)
+        self.write(result)
         return self
 
     def __matmul__(self, other: Operand) -> Self:

@@ -4,9 +4,9 @@ A storage type is one file (`csr`, `row_sparse`), how operators compute with it 
 """
 
 from ...ops.frontend import make_namespace
-from ..arithmetic import add, divide, multiply, subtract
 from ..functions import make_function
 from . import kernels  # noqa: F401  # declared before the first call
+from .arithmetic import add, divide, multiply, subtract
 from .arrays import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 from .creation import array, csr_matrix, empty, row_sparse_array, zeros
 

@@ -20,10 +20,12 @@ from ...errors import (
     shown,
 )
 from ...mode import mode
+from ..arithmetic import Operand
 from ..base import ArrayBase, wrap
 from ..calls import invoke_by_name
 from ..indexing import Key
 from ..ndarray import NDArray
+from .arithmetic import add, multiply, subtract
 from .csr import CSRStorage
 from .malformed import MalformedStorage
 from .row_sparse import RowSparseStorage
@@ -74,6 +76,17 @@ class BaseSparseNDArray(NDArray):
         'default'
         """
         return self.copy() if stype == self.stype else super().tostype(stype)
+
+    # As in MXNet arrays of one shape are added, subtracted and multiplied without broadcasting: sparse results are so.
+
+    def __add__(self, other: Operand) -> Self:
+        return add(self, other)
+
+    def __sub__(self, other: Operand) -> Self:
+        return subtract(self, other)
+
+    def __mul__(self, other: Operand) -> Self:
+        return multiply(self, other)
 
     def __setitem__(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
         if not _is_everything(key):

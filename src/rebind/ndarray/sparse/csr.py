@@ -111,6 +111,18 @@ class CSRStorage(Storage):
         return cls(data[order], ends, columns[order], shape).in_order()
 
     @classmethod
+    def from_positions(cls, data: Tensor, positions: Tensor, shape: Sequence[int]) -> CSRStorage:
+        """Return a matrix of elements whose positions, counted row after row, ascend.
+
+        >>> CSRStorage.from_positions(torch.tensor([5.0, 6.0]), torch.tensor([1, 3]), (2, 3)).to_dense()
+        tensor([[0., 5., 0.],
+                [6., 0., 0.]])
+        """
+        columns = max(shape[1], 1)  # without columns there are no positions
+        counts = torch.bincount(positions.div(columns, rounding_mode="floor"), minlength=shape[0])
+        return cls(data, _ends(counts), positions % columns, shape)
+
+    @classmethod
     def from_scipy(cls, matrix: spmatrix) -> Self:
         """Return a copy of a sparse matrix or array of SciPy, of its type; indices of 32 bits become 64.
 
@@ -162,6 +174,14 @@ class CSRStorage(Storage):
         """
         rows = torch.arange(self._shape[0], device=self.indptr.device)
         return torch.repeat_interleave(rows, self.indptr.diff(), output_size=len(self.indices))
+
+    def positions(self) -> Tensor:
+        """Return the position of each stored element in the matrix, counted row after row.
+
+        >>> CSRStorage.from_dense(torch.tensor([[0.0, 5.0], [0.0, 0.0], [6.0, 7.0]])).positions()
+        tensor([1, 4, 5])
+        """
+        return self.row_of_each() * self._shape[1] + self.indices
 
     def with_data(self, data: Tensor) -> CSRStorage:
         """Return other elements at the same positions.
@@ -252,14 +272,12 @@ class CSRStorage(Storage):
         >>> one.indices, one.data
         (tensor([0, 2]), tensor([1., 2.]))
         """
-        rows, columns = self._shape
-        position = self.row_of_each() * columns + self.indices
-        if bool((position[1:] > position[:-1]).all()):
+        positions = self.positions()
+        if bool((positions[1:] > positions[:-1]).all()):
             return self
-        unique, which = position.unique(return_inverse=True)
+        unique, which = positions.unique(return_inverse=True)
         data = self.data.new_zeros(len(unique)).index_add_(0, which, self.data)
-        counts = torch.bincount(unique.div(columns, rounding_mode="floor"), minlength=rows)
-        return CSRStorage(data, _ends(counts), unique % columns, self._shape)
+        return CSRStorage.from_positions(data, unique, self._shape)
 
     def check_order(self) -> None:
         """Raise an error unless the columns of each row ascend, each at most once: what MXNet's `check_format` wants.
