@@ -297,10 +297,11 @@ def _run_storage_kernel(
     device: Device,
     recording: bool,
 ) -> Results:
-    op.check_types([None if array is None else array.storage for array in arrays], p)
+    storages = [None if array is None else array.storage for array in arrays]
+    if len({storage.dtype for storage in storages if storage is not None}) > 1:
+        op.check_types(storages, p)
     keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
     if not recording or kernel.gradient is None:
-        storages = [None if array is None else array.storage for array in arrays]
         with grad_mode(False):
             result = kernel.function(*storages, **keywords)
         return result if isinstance(result, tuple) else [result], device

@@ -181,12 +181,17 @@ class Storage(ABC):
     @property
     def dtype(self) -> torch.dtype:
         """The type of the values."""
-        return next(iter(self.tensors.values())).dtype
+        return self._values.dtype
 
     @property
     def device(self) -> torch.device:
         """The device of the tensors."""
-        return next(iter(self.tensors.values())).device
+        return self._values.device
+
+    @property
+    def _values(self) -> Tensor:
+        values: Tensor = getattr(self, self.members[0])
+        return values
 
     @property
     def nbytes(self) -> int:

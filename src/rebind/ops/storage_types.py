@@ -114,11 +114,13 @@ class StorageKernel:
         # `add_n` and the like: one declaration for any number of inputs.
         if self.repeats and len(stypes) >= len(wanted):
             wanted = (*wanted, *wanted[-1:] * (len(stypes) - len(wanted)))
-        return (
-            len(wanted) == len(stypes)
-            and all(one in (ANY, other) for one, other in zip(wanted, stypes, strict=True))
-            and (self.when is None or self.when(p))
-        )
+        return (wanted == tuple(stypes) or _fit(wanted, stypes)) and (self.when is None or self.when(p))
+
+
+def _fit(wanted: Sequence[str], stypes: Sequence[str]) -> bool:
+    if len(wanted) != len(stypes) or ANY not in wanted:
+        return False
+    return all(one in (ANY, other) for one, other in zip(wanted, stypes, strict=True))
 
 
 class StorageChoice(NamedTuple):

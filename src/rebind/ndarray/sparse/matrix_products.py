@@ -28,15 +28,18 @@ def multiply(matrix: CSRStorage, rows: Storage) -> Tensor:
     if dense is None:
         assert isinstance(rows, RowSparseStorage)
         matrix, dense = _on_stored_rows(matrix, rows), rows.data
-    others = dense.shape[1:]
-    dense = dense.reshape(len(dense), -1)
+    if dense.dim() == 2:
+        return _times_matrix(matrix, dense)
+    product = _times_matrix(matrix, dense.reshape(dense.shape[0], -1))
+    return product.reshape(matrix.shape[0], *dense.shape[1:])
+
+
+def _times_matrix(matrix: CSRStorage, dense: Tensor) -> Tensor:
     if dense.dtype not in _OF_TENSOR:
-        product = sum_segments(dense, matrix.indices, matrix.indptr[:-1], matrix.data)
-    elif dense.shape[1] == 1:  # the kernel for vectors takes a third of the time
-        product = matrix.matrix.mv(dense.flatten())
-    else:
-        product = matrix.matrix @ dense
-    return product.reshape(matrix.shape[0], *others)
+        return sum_segments(dense, matrix.indices, matrix.indptr[:-1], matrix.data)
+    if dense.shape[1] == 1:  # the kernel for vectors takes a third of the time
+        return matrix.matrix.mv(dense.view(-1)).view(-1, 1)
+    return matrix.matrix @ dense
 
 
 def multiply_transposed(matrix: CSRStorage, rows: Storage) -> RowSparseStorage:
@@ -57,7 +60,9 @@ def multiply_transposed(matrix: CSRStorage, rows: Storage) -> RowSparseStorage:
     others = dense.shape[1:]
     dense = dense.reshape(len(dense), -1)
     columns, order, begins = matrix.by_column
-    sums = sum_segments(dense, matrix.row_of_each()[order], begins, matrix.data[order])
+    # `index_select` takes a quarter of the time that indexing does.
+    rows_of_columns = matrix.row_of_each().index_select(0, order)
+    sums = sum_segments(dense, rows_of_columns, begins, matrix.data.index_select(0, order))
     return RowSparseStorage(sums.reshape(-1, *others), columns, (matrix.shape[1], *others))
 
 
