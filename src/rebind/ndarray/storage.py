@@ -19,6 +19,7 @@ from ..errors import UnknownArgumentError
 from ..grad_mode import grad_mode
 from ..ops.nn.memory_order import FORMATS
 from ..ops.storage_types import DENSE, add_storage_type, storage_name
+from .row_copies import copy_rows
 from .sending import send
 
 if TYPE_CHECKING:
@@ -272,6 +273,15 @@ class Storage(ABC):
         """Which rows have values, where others are absent, and zero; None where all have."""
         return None
 
+    def present_rows(self) -> tuple[Tensor, Tensor] | None:
+        """Return which rows have values, each once, and these rows as a dense tensor; None where all have.
+
+        >>> DenseStorage(torch.ones(2)).present_rows() is None
+        True
+        """
+        indices = self.row_indices
+        return None if indices is None else (indices, self.rows(indices))
+
     def write_rows(self, indices: Tensor, values: Tensor) -> None:
         """Write a dense tensor into the rows at `indices`, which are all different.
 
@@ -444,7 +454,7 @@ class DenseStorage(Storage):
 
     def write_rows(self, indices: Tensor, values: Tensor) -> None:
         """Write a dense tensor into the rows at `indices`."""
-        self.tensor.detach().index_copy_(0, indices, values)
+        copy_rows(self.tensor, indices, values)
 
     def accumulate(self, source: Storage) -> None:
         """Add the values of `source`, in place.

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ...errors import ParameterError, ShapeError
+from ..row_copies import copy_rows
 from ..storage import Storage, register_storage
 from .csr import CSRStorage
 from .parts import check_row_indices
@@ -161,6 +162,15 @@ class RowSparseStorage(Storage):
         """Which rows have values."""
         return self.indices
 
+    def present_rows(self) -> tuple[Tensor, Tensor]:
+        """Return which rows are stored, in ascending order and each once, and these rows.
+
+        >>> RowSparseStorage(torch.ones(2, 1), torch.tensor([7, 3]), (9, 1)).present_rows()[0]
+        tensor([3, 7])
+        """
+        ordered = self.in_order()
+        return ordered.indices, ordered.data
+
     def positions(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return where rows are in `data`, and which of them are stored; None where all are.
 
@@ -195,9 +205,9 @@ class RowSparseStorage(Storage):
         """Write a dense tensor into the rows at `indices`, which are all different; absent ones become stored."""
         at, present = self.positions(indices)
         if present is None:
-            self.data.index_copy_(0, at, values)
+            copy_rows(self.data, at, values)
             return
-        self.data.index_copy_(0, at[present], values[present])
+        copy_rows(self.data, at[present], values[present])
         absent = ~present
         added = RowSparseStorage(values[absent], indices.to(self.device)[absent], self._shape)
         self._take_union(added)
