@@ -11,7 +11,7 @@ from rebind import random
 from rebind.device import cpu
 from rebind.errors import ArgumentError, FormatError, NameLookupError, ParameterError, ShapeError
 from rebind.initializer import InitDesc
-from rebind.ndarray import array, save
+from rebind.ndarray import array, save, zeros
 
 
 def filled(initializer, name, shape=(4, 6), attrs=None, global_init=None, dtype="float32", ctx=None):
@@ -361,3 +361,16 @@ def test_verbosity(caplog):
 def test_mixed_takes_lists(arguments, says):
     with pytest.raises(ArgumentError, match=says):
         init.Mixed(*arguments)
+
+
+@pytest.mark.parametrize("stype", ["row_sparse", "csr"])
+@pytest.mark.parametrize("made", [init.Zero(), init.One(), init.Uniform(), init.Normal(), init.Xavier()])
+def test_sparse_weights_start_as_dense_ones_do(made, stype):
+    found = []
+    for each in ("default", stype):
+        random.seed(5)
+        weight = zeros((4, 3), stype=each)
+        made(InitDesc("w_weight"), weight)
+        assert weight.stype == each
+        found.append(weight.asnumpy())
+    np.testing.assert_array_equal(*found)

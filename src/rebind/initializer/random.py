@@ -22,12 +22,12 @@ def _fill(arr: NDArray, draw: Callable[[Tensor, torch.Generator], Tensor]) -> No
 
     Numbers for low precision are drawn in float32: 16-bit types have too few values near the bounds.
     """
-    target = arr.tensor
+    stored = arr.storage
     # Half precision has few numbers to draw from, and integers none: drawn in float32, then rounded.
-    low = target.dtype not in (torch.float32, torch.float64)
-    numbers = torch.empty(target.shape, dtype=torch.float32 if low else target.dtype, device=target.device)
+    low = stored.dtype not in (torch.float32, torch.float64)
+    numbers = torch.empty(stored.shape, dtype=torch.float32 if low else stored.dtype, device=stored.device)
     with torch.no_grad():  # the weight may be marked for gradients already
-        target.copy_(draw(numbers, generator(arr.context)))
+        arr.write_unrecorded(draw(numbers, generator(arr.context)))
 
 
 def _uniform(scale: float) -> Callable[[Tensor, torch.Generator], Tensor]:
