@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-instructions golden parity clean
+.PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs storage-table bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-instructions golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -63,6 +63,9 @@ format: $(READY) ## rewrite the code in ruff's format, with sorted imports
 
 stubs: $(READY) ## write the stubs of nd, sym and their methods from the table of operators
 	$(BIN)/python tools/stubs.py
+
+storage-table: $(READY) ## write the table of operators and storage types
+	$(BIN)/python tools/storage_table.py
 
 bench: $(READY) ## time rebind beside PyTorch and what else is installed; and beside MXNet 1.9.1 with ORACLE=its Python
 	$(if $(ORACLE),REBIND_ORACLE="$(ORACLE)") $(BIN)/python -m benchmarks $(ARGS)

@@ -18,8 +18,8 @@ from ..params import Params
 from .declaration import Operator, find
 
 __all__ = [
-    "DENSE", "WITH_DENSE_INPUTS", "StorageChoice", "StorageKernel", "add_storage_type", "infer_storage_types",
-    "storage_kernel", "storage_name", "storage_number", "warn_of_fallback",
+    "DENSE", "WITH_DENSE_INPUTS", "StorageChoice", "StorageKernel", "add_storage_type", "declared_kernels",
+    "infer_storage_types", "storage_kernel", "storage_name", "storage_number", "warn_of_fallback",
 ]  # fmt: skip
 
 DENSE = "default"
@@ -160,6 +160,16 @@ def storage_kernel(
         return function
 
     return declare
+
+
+def declared_kernels() -> list[tuple[str, StorageKernel]]:
+    """Return all kernels with the names of their operators.
+
+    >>> import rebind.ndarray.sparse
+    >>> sorted({kernel.outputs for name, kernel in declared_kernels() if name == "square"})
+    [('csr',), ('row_sparse',)]
+    """
+    return [(name, kernel) for name, kernels in _KERNELS.items() for kernel in kernels]
 
 
 def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> StorageChoice:
