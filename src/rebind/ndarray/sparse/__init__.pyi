@@ -4,10 +4,10 @@ Written by ``make stubs`` from the table of operators; not to be edited.
 """
 
 
-from ..arithmetic import add as add
-from ..arithmetic import divide as divide
-from ..arithmetic import multiply as multiply
-from ..arithmetic import subtract as subtract
+from .arithmetic import add as add
+from .arithmetic import divide as divide
+from .arithmetic import multiply as multiply
+from .arithmetic import subtract as subtract
 from .arrays import BaseSparseNDArray as BaseSparseNDArray
 from .arrays import CSRNDArray as CSRNDArray
 from .arrays import RowSparseNDArray as RowSparseNDArray
