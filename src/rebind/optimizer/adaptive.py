@@ -33,7 +33,8 @@ class AdaGrad(Optimizer[History]):
     """Steps that shrink with the gradients so far (Duchi, Hazan and Singer, 2011).
 
     ``history += grad ** 2``, ``weight -= lr * (grad / sqrt(history + eps) + wd * weight)``. torch.optim.Adagrad
-    adds its epsilon to the root, and takes weight decay in the gradient.
+    adds its epsilon to the root, and takes weight decay in the gradient. Of a row_sparse gradient only its rows are
+    updated, and decay (MXNet refuses decay there).
 
     Parameters
     ----------
@@ -47,6 +48,7 @@ class AdaGrad(Optimizer[History]):
     """
 
     update_scope: ClassVar[UpdateScope] = "element"
+    lazy_update: ClassVar[bool] = True
 
     eps: InitVar[float] = 1e-7
 

@@ -31,7 +31,7 @@ from .arrays import (
     tensors_of,
 )
 from .group import LOW_PRECISION, Group, InnerState, clip_together
-from .rows import like_weight, rows_of_update, update_rows, values_of
+from .rows import like_weight, round_weight, update_rows, values_of
 from .step import Rates, StateTree, UpdatePart, make_rates, state_tensors, write_state
 
 __all__ = ["Group", "ImplOf", "Optimizer", "create", "optimizers", "register"]
@@ -215,10 +215,7 @@ class Optimizer(Algorithm[State]):
         # As declared by the class itself: a subclass may have another rule. What is drawn would go to other elements.
         by_element = vars(type(self)).get("update_scope") == "element" and not self.draws
         if not all([isinstance(each.storage, DenseStorage) for each in (*arrays, *grads)]):
-            is_lazy = by_element and getattr(self, "lazy_update", False)
-            found = [rows_of_update(*pair, is_lazy) for pair in zip(arrays, grads, strict=True)]
-            rows = {k: each for k, each in enumerate(found) if each is not None}
-            update_rows(self.update_tensors, indices, arrays, grads, states, rows)
+            update_rows(self.update_tensors, indices, arrays, grads, states, self.is_lazy)
             return
         if by_element and any([is_channels_last(array) for array in arrays]):
             last = {
@@ -319,11 +316,11 @@ class Optimizer(Algorithm[State]):
                 update(*each)
         # Rounded from the masters, so that small steps add up there and are not lost.
         with torch.no_grad():
-            if all([isinstance(each.storage, DenseStorage) for each in rounded]):
+            if all([isinstance(each.storage, DenseStorage) for each in (*rounded, *[grads[k] for k in low])]):
                 foreach.copy_([each.tensor for each in rounded], [weights[k].tensor for k in low])
                 return
             for k, target in zip(low, rounded, strict=True):
-                target.write_unrecorded(weights[k].storage)
+                round_weight(target, weights[k], grads[k], self.is_lazy)
 
     def clip_arrays_together(self, grads: Sequence[NDArray]) -> Sequence[NDArray]:
         """Return gradients as `clip_global_norm` says, for who updates them one by one.
@@ -337,6 +334,16 @@ class Optimizer(Algorithm[State]):
         with torch.no_grad():
             clipped = clip_together([each.tensor for each in grads], self.clip_global_norm, self.rescale_grad)
         return [NDArray(value, each.context) for value, each in zip(clipped, grads, strict=True)]
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether rows that a gradient lacks stay as they are.
+
+        >>> from rebind.optimizer import NAG, SGD
+        >>> SGD().is_lazy, SGD(lazy_update=False).is_lazy, NAG().is_lazy
+        (True, False, False)
+        """
+        return getattr(self, "lazy_update", False)
 
     def _has_master(self, weight: NDArray) -> bool:
         return self.multi_precision and weight.storage.dtype in LOW_PRECISION

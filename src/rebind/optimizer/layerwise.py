@@ -63,7 +63,8 @@ class LARS(WithMomentum):
     momentum
         The fraction of the last step that is added to the next.
     lazy_update
-        For sparse gradients: whether only their rows are updated. Dense ones are always updated whole.
+        Without effect: sparse gradients update all rows too, since the rate goes by the size of the whole weight (MXNet
+        updates only their rows).
     eta
         The size of a step, for the size of its weight.
     eps
@@ -98,6 +99,11 @@ class LARS(WithMomentum):
         self.last_lr: float | None = None
         self.cur_lr: float | None = None
         self._rate_seen = -1  # the update that cur_lr is of
+
+    @property
+    def is_lazy(self) -> bool:
+        """False: rates go by whole weights."""
+        return False
 
     def next_rates(self, index: Sequence[Hashable]) -> tuple[list[float], list[float]]:
         """Return learning rates and weight decays, and take note of the rate before multipliers."""

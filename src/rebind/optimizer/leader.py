@@ -42,8 +42,8 @@ class Ftrl(Optimizer[Sums]):
     """Follow the regularized leader, which makes weights sparse (McMahan and others, 2013).
 
     ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``, ``n += grad ** 2``, ``weight = (sign(z) *
-    lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, and 0 elsewhere. PyTorch has no such
-    optimizer.
+    lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, and 0 elsewhere. Of a row_sparse gradient only
+    its rows are updated (MXNet sets the other rows of a dense weight to 0). PyTorch has no such optimizer.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ class Ftrl(Optimizer[Sums]):
     """
 
     update_scope: ClassVar[UpdateScope] = "element"
+    lazy_update: ClassVar[bool] = True
     weights_follow_states: ClassVar[bool] = True
     asked: ClassVar[tuple[str, ...]] = ("_update_count", "_get_wd", "_get_lr")
 

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeAlias, cast
 
 import torch
 from torch import Tensor
 
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
-from ..ndarray.storage import DenseStorage
+from ..ndarray.sparse.row_sparse import RowSparseStorage
+from ..ndarray.storage import DenseStorage, Storage
+from ..threads import OneThread
 from .arrays import StoredState, members_of
 from .group import InnerState
 
-__all__ = ["like_weight", "rows_of_update", "update_rows", "values_of"]
+__all__ = ["like_weight", "round_weight", "update_rows", "values_of"]
 
 #: What updates dense tensors in place: indices, weights, gradients, states.
 Update: TypeAlias = """Callable[
     [Sequence[Hashable], list[Tensor], list[Tensor], Sequence[InnerState | None]], None
 ]"""
 
-
-def rows_of_update(weight: NDArray, grad: NDArray, is_lazy: bool) -> Tensor | None:
-    """Return which rows an update changes; None where both arrays are dense, and all are.
-
-    With `is_lazy` rows that the gradient lacks are left as they are.
-
-    >>> rows_of_update(NDArray(torch.ones(2)), NDArray(torch.ones(2)), is_lazy=True) is None
-    True
-    """
-    if isinstance(weight.storage, DenseStorage) and isinstance(grad.storage, DenseStorage):
-        return None
-    present = grad.storage.row_indices if is_lazy else None
-    return torch.arange(weight.shape[0], device=weight.storage.device) if present is None else present
+#: Below so many numbers an update runs in one thread: there is less to compute than a second one may be waited for.
+_SMALL = 1 << 20
 
 
 def update_rows(
@@ -42,48 +33,103 @@ def update_rows(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
     states: Sequence[StoredState],
-    rows: Mapping[int, Tensor],
+    is_lazy: bool,
 ) -> None:
-    """Update weights, those at the positions in `rows` by these rows of weight, gradient and state.
+    """Update weights by gradients, which `update` takes as dense tensors.
 
-    >>> weight = NDArray(torch.ones(3, 1))
+    With `is_lazy` it takes the rows that a gradient has, of weight and states too; other rows stay as they are.
+
+    >>> import rebind as mx
+    >>> weight, grad = NDArray(torch.ones(3, 1)), mx.nd.array([[1], [0], [1]]).tostype("row_sparse")
     >>> def subtract(index, weights, grads, states):
     ...     weights[0].sub_(grads[0])
-    >>> update_rows(subtract, [0], [weight], [NDArray(torch.ones(3, 1))], [None], {0: torch.tensor([0, 2])})
+    >>> update_rows(subtract, [0], [weight], [grad], [None], is_lazy=True)
     >>> weight.asnumpy().ravel().tolist()
     [0.0, 1.0, 0.0]
     """
-    found = [_rows(weight, rows.get(k)) for k, weight in enumerate(weights)]
-    inner = [_state_rows(state, rows.get(k)) for k, state in enumerate(states)]
-    update(index, found, [_rows(grad, rows.get(k)) for k, grad in enumerate(grads)], inner)
-    for k, at in rows.items():
-        weights[k].storage.write_rows(at, found[k])
-        members = () if states[k] is None else members_of(states[k])
-        for member, value in zip(members, inner[k] or (), strict=True):
-            if member is not None and value is not None:
-                member.storage.write_rows(at, value)
+    present = [grad.storage.present_rows() if is_lazy else None for grad in grads]
+    rows = [None if pair is None else pair[0] for pair in present]
+    values = [
+        _gather(grad.storage, None) if pair is None else pair[1]
+        for grad, pair in zip(grads, present, strict=True)
+    ]
+    targets = [
+        [weight, *(() if state is None else members_of(state))]
+        for weight, state in zip(weights, states, strict=True)
+    ]
+    with OneThread(sum(map(Tensor.numel, values)) < _SMALL):
+        gathered = [
+            [None if array is None else _gather(array.storage, at) for array in arrays]
+            for arrays, at in zip(targets, rows, strict=True)
+        ]
+        inner = [
+            None if state is None else tuple(tensors[1:])
+            for state, tensors in zip(states, gathered, strict=True)
+        ]
+        update(index, [cast(Tensor, tensors[0]) for tensors in gathered], values, inner)
+        for arrays, tensors, at in zip(targets, gathered, rows, strict=True):
+            for array, tensor in zip(arrays, tensors, strict=True):
+                if array is not None and tensor is not None:
+                    _scatter(array.storage, at, tensor)
 
 
-def _rows(array: NDArray, at: Tensor | None) -> Tensor:
-    return array.tensor if at is None else array.storage.rows(at)
+def _gather(storage: Storage, rows: Tensor | None) -> Tensor:
+    """Return rows of a storage, or all of them: in its own memory where that holds all."""
+    if rows is not None:
+        return storage.rows(rows)
+    memory = _memory(storage)
+    return storage.rows(_all_rows(storage)) if memory is None else memory
 
 
-def _state_rows(state: StoredState, at: Tensor | None) -> InnerState | None:
-    if state is None:
-        return None
-    return tuple([None if each is None else _rows(each, at) for each in members_of(state)])
+def _scatter(storage: Storage, rows: Tensor | None, tensor: Tensor) -> None:
+    """Write what `_gather` has returned, and an update has written to, back into its storage."""
+    if rows is not None:
+        storage.write_rows(rows, tensor)
+    elif _memory(storage) is None:
+        storage.write_rows(_all_rows(storage), tensor)
+
+
+def _memory(storage: Storage) -> Tensor | None:
+    """Return the tensor that has all rows of a storage in their order; None where there is no such tensor."""
+    if isinstance(storage, DenseStorage):
+        return storage.tensor
+    return storage.data if isinstance(storage, RowSparseStorage) and storage.is_whole else None
+
+
+def _all_rows(storage: Storage) -> Tensor:
+    return torch.arange(storage.shape[0], device=storage.device)
+
+
+def round_weight(weight: NDArray, master: NDArray, grad: NDArray, is_lazy: bool) -> None:
+    """Round a weight from its master copy; where the update is lazy, the rows of the gradient.
+
+    >>> import rebind as mx
+    >>> weight, grad = mx.nd.zeros((2, 1), dtype="float16"), mx.nd.array([[0], [1]]).tostype("row_sparse")
+    >>> round_weight(weight, mx.nd.ones((2, 1)), grad, is_lazy=True)
+    >>> weight.asnumpy().ravel().tolist()
+    [0.0, 1.0]
+    """
+    rows = grad.storage.row_indices if is_lazy else None
+    if rows is None:
+        weight.write_unrecorded(master.storage)
+    else:
+        weight.storage.write_rows(rows, master.storage.rows(rows).to(weight.storage.dtype))
 
 
 def values_of(weight: NDArray) -> Tensor:
-    """Return all rows of a weight as a dense tensor, for making its state."""
+    """Return what a weight's state is made from: the rows that it has."""
     storage = weight.storage
-    if isinstance(storage, DenseStorage):
-        return weight.tensor
-    return storage.rows(torch.arange(weight.shape[0], device=storage.device))
+    return storage.data if isinstance(storage, RowSparseStorage) else _gather(storage, None)
 
 
 def like_weight(value: Tensor, weight: NDArray) -> NDArray:
-    """Return a member of a weight's state as an array of the weight's storage type."""
-    if isinstance(weight.storage, DenseStorage) or value.shape != weight.shape:
+    """Return a member of a weight's state, made from `values_of`, as an array of the weight's storage type.
+
+    It has the rows that the weight has: none need be added in an update.
+    """
+    storage = weight.storage
+    if isinstance(storage, RowSparseStorage) and value.shape[:1] == storage.data.shape[:1]:
+        return wrap(storage.with_data(value), weight.context)
+    if isinstance(storage, DenseStorage) or value.shape != weight.shape:
         return NDArray(value, weight.context)
-    return wrap(weight.storage.from_dense(value), weight.context)
+    return wrap(storage.from_dense(value), weight.context)

@@ -310,9 +310,13 @@ def _check_fits(found: StoredState, wanted: StoredState, index: Hashable) -> Non
         for one, other in zip(found, wanted, strict=True):
             _check_fits(one, other, index)
         return
-    # Numbers of every type are one kind.
+    # Numbers of every type are one kind, and arrays of every storage type.
     kinds = [
-        type(each) if isinstance(each, (NDArray, list, tuple, type(None))) else float
+        NDArray
+        if isinstance(each, NDArray)
+        else type(each)
+        if isinstance(each, (list, tuple, type(None)))
+        else float
         for each in (found, wanted)
     ]
     if kinds[0] is not kinds[1] or isinstance(found, (list, tuple)):
