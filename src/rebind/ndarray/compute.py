@@ -79,7 +79,7 @@ def _invoke_into(
     recording = mode.recording
     if op.kernels.writes_over and (op.kernels.writes_aux or not recording):
         kernel = op.kernel_over(arrays, targets, p)
-        if kernel is not None and _take_writes(targets):
+        if kernel is not None and _take_writes(op, arrays, p, targets):
             compute(op, arrays, p, device, recording, kernel)
             return out
     results, device = compute(op, arrays, p, device, recording)
@@ -97,12 +97,19 @@ def _invoke_into(
     return out
 
 
-def _take_writes(targets: Sequence[ArrayBase]) -> bool:
-    """Make arrays ready for a kernel that writes into their memory; return False when one of them is not dense."""
-    for target in targets:
-        if not isinstance(target.storage, DenseStorage):
+def _take_writes(
+    op: Operator, arrays: Sequence[ArrayBase | None], p: Params, targets: Sequence[ArrayBase]
+) -> bool:
+    """Make arrays ready for a kernel that writes into their memory; return False when there is none for them."""
+    if not all([isinstance(target.storage, DenseStorage) for target in targets]):
+        kernel = _storage_kernel(op, p, arrays, recording=False)
+        if kernel is None or kernel.over is None:
             return False
-        target.begin_write(recorded=False)
+    for target in targets:
+        if isinstance(target.storage, DenseStorage):
+            target.begin_write(recorded=False)
+        else:
+            target._leave_record()
     return True
 
 
@@ -261,6 +268,10 @@ def _compute_non_dense(
     kernel = _storage_kernel(op, p, arrays, recording)
     if kernel is not None and kernel_over is None:
         return _run_storage_kernel(kernel, op, arrays, p, device, recording)
+    if kernel is not None and kernel.over is not None:
+        with grad_mode(False):
+            kernel.over(*[array.storage for array in present], **op.signature.keywords(p))
+        return [], device
     warn_of_fallback(op, [array.stype for array in present])
     # By identity: an array that is given twice must be one dense array too.
     dense = {id(array): _dense(array) for array in present}

@@ -94,6 +94,9 @@ class StorageKernel:
         given. Without it the dense form computes where a gradient has to pass, in an executor.
     gradients
         The storage types of these gradients.
+    over
+        ``over(*storages, **parameters)`` writes the output over the input that the operator may write over: what
+        ``out=weight`` of an update runs. Without it such a call falls back to dense, or copies the output.
     """
 
     inputs: tuple[str, ...]
@@ -103,6 +106,7 @@ class StorageKernel:
     repeats: bool = False
     gradient: Callable[..., Any] | None = None
     gradients: tuple[str, ...] = ()
+    over: Callable[..., None] | None = None
 
     def fits(self, p: Params, stypes: Sequence[str]) -> bool:
         """Return whether the kernel takes inputs of these storage types.
@@ -145,6 +149,7 @@ def storage_kernel(
     repeats: bool = False,
     gradient: Callable[..., Any] | None = None,
     gradients: Sequence[str] = (),
+    over: Callable[..., None] | None = None,
 ) -> Callable[[Function], Function]:
     """Declare a form of the operator `name` for some storage types; see `StorageKernel`. The last one declared wins.
 
@@ -152,7 +157,9 @@ def storage_kernel(
     """
 
     def declare(function: Function) -> Function:
-        kernel = StorageKernel(tuple(inputs), outputs, function, when, repeats, gradient, tuple(gradients))
+        kernel = StorageKernel(
+            tuple(inputs), outputs, function, when, repeats, gradient, tuple(gradients), over
+        )
         # In front, so that a later declaration is found first.
         _KERNELS.setdefault(find(name).name, []).insert(0, kernel)
         if all(stype in (ANY, DENSE) for stype in kernel.inputs):

@@ -147,6 +147,16 @@ class RowSparseStorage(Storage):
         made._is_whole = self._is_whole
         return made
 
+    def store_all_rows(self) -> None:
+        """Store the rows that are absent too, as zeros.
+
+        >>> array = RowSparseStorage.zeros((2, 1), torch.float32, torch.device("cpu"))
+        >>> array.store_all_rows()
+        >>> array.indices
+        tensor([0, 1])
+        """
+        self._adopt(self.with_all_rows(self.to_dense()))
+
     def _with_members(self, members: Sequence[Tensor]) -> Self:
         data, indices = members
         made = type(self)(data, indices, self._shape)
