@@ -230,7 +230,8 @@ class BatchSource(DataIter):
             if is_sliced(batch):
                 return None
             labels = labels_of(cast(Batch, batch))
-            found += [(f"{i}", each.tensor) for each in (*cast(Batch, batch).data, *labels)]
+            arrays = (*cast(Batch, batch).data, *labels)
+            found += [(f"{i}", tensor) for each in arrays for tensor in each.storage.tensors.values()]
         return fingerprint_of(found)
 
     def reset(self) -> None:

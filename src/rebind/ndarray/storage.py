@@ -303,6 +303,14 @@ class Storage(ABC):
         """
         return self.to_dense().detach().index_select(0, indices.to(self.device))
 
+    def row_range(self, begin: int, end: int) -> Storage:
+        """Return the rows from `begin` up to `end`; they may share its memory.
+
+        >>> DenseStorage(torch.eye(3)).row_range(1, 2).to_dense()
+        tensor([[0., 1., 0.]])
+        """
+        return DenseStorage(self.to_dense()[begin:end])
+
     def retain(self, indices: Tensor) -> Self:
         """Return a storage of the same shape and kind with the rows at `indices`; all others are 0.
 

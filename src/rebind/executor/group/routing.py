@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from torch import Tensor
-
 from ...device import Device
 from ...errors import ShapeError
 from ...ndarray import NDArray
+from ...ndarray.storage import DenseStorage
 from ...protocols import ArrayLike, Batch, InputDesc
 from .split import Split, as_ndarray, batch_axis
 
 __all__ = ["Copy", "Inputs", "Target", "copies_of", "copy_all"]
 
 #: An array, and what is to be copied into it.
-Copy: TypeAlias = "tuple[NDArray, Tensor]"
+Copy: TypeAlias = "tuple[NDArray, NDArray]"
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,12 @@ class Target:
 
         >>> import rebind as mx
         >>> target = Target("x", 0, Split((slice(0, 1), slice(1, 3))), [mx.nd.zeros((1,)), mx.nd.zeros((2,))])
-        >>> [source.tolist() for _, source in target.copies(mx.nd.array([7, 8, 9]))]
+        >>> [source.asnumpy().tolist() for _, source in target.copies(mx.nd.array([7, 8, 9]))]
         [[7.0], [8.0, 9.0]]
         """
-        whole = as_ndarray(source).tensor
+        whole = as_ndarray(source)
         return [
-            self._checked(array, self.split.take(whole, k, self.axis, self.what))
+            self._checked(array, self.split.take_array(whole, k, self.axis, self.what))
             for k, array in enumerate(self.arrays)
         ]
 
@@ -69,17 +68,20 @@ class Target:
 
         >>> import rebind as mx
         >>> target = Target("x", 0, Split((slice(0, 1), slice(1, 3))), [mx.nd.zeros((1,)), mx.nd.zeros((2,))])
-        >>> target.copy_for(1, mx.nd.array([8, 9]))[1]
-        tensor([8., 9.])
+        >>> target.copy_for(1, mx.nd.array([8, 9]))[1].asnumpy()
+        array([8., 9.], dtype=float32)
         """
-        return self._checked(self.arrays[device], as_ndarray(source).tensor)
+        return self._checked(self.arrays[device], as_ndarray(source))
 
     def copies_for_each(self, sources: Sequence[ArrayLike]) -> list[Copy]:
         """Return what to copy from a list that holds an array for each device.
 
         >>> import rebind as mx
         >>> target = Target("x", 0, Split((slice(0, 1), slice(1, 3))), [mx.nd.zeros((1,)), mx.nd.zeros((2,))])
-        >>> [source.tolist() for _, source in target.copies_for_each([mx.nd.array([7]), mx.nd.array([8, 9])])]
+        >>> [
+        ...     source.asnumpy().tolist()
+        ...     for _, source in target.copies_for_each([mx.nd.array([7]), mx.nd.array([8, 9])])
+        ... ]
         [[7.0], [8.0, 9.0]]
         """
         if len(sources) != len(self.arrays):
@@ -88,10 +90,10 @@ class Target:
             )
         return [self.copy_for(k, source) for k, source in enumerate(sources)]
 
-    def _checked(self, array: NDArray, source: Tensor) -> Copy:
-        if source.shape != array.tensor.shape:
+    def _checked(self, array: NDArray, source: NDArray) -> Copy:
+        if source.shape != array.shape:
             raise ShapeError(
-                f"{self.what} must have shape {array.shape} on {array.device}; got {tuple(source.shape)}"
+                f"{self.what} must have shape {array.shape} on {array.device}; got {source.shape}"
             )
         return array, source
 
@@ -162,7 +164,10 @@ class Inputs:
         >>> import rebind as mx
         >>> x = mx.nd.zeros((3,))
         >>> data = Inputs.of("data", [mx.io.DataDesc("x", (3,))], Split((slice(0, 3),)), [{"x": x}])
-        >>> [(array is x, source.tolist()) for array, source in data.copies([mx.nd.array([7, 8, 9])])]
+        >>> [
+        ...     (array is x, source.asnumpy().tolist())
+        ...     for array, source in data.copies([mx.nd.array([7, 8, 9])])
+        ... ]
         [(True, [7.0, 8.0, 9.0])]
         """
         found: list[Copy] = []
@@ -214,8 +219,8 @@ def copies_of(
     >>> data = Inputs.of("data", [mx.io.DataDesc("x", (3,))], whole, arrays)
     >>> labels = Inputs.of("label", [], whole, arrays)
     >>> copies = copies_of(mx.io.DataBatch([mx.nd.array([7, 8, 9])]), data, labels, [mx.cpu()])
-    >>> copies[0][0] is arrays[0]["x"], copies[0][1]
-    (True, tensor([7., 8., 9.]))
+    >>> copies[0][0] is arrays[0]["x"], copies[0][1].asnumpy().tolist()
+    (True, [7.0, 8.0, 9.0])
     """
     several = not hasattr(batch, "data") and isinstance(batch, Sequence)  # a namedtuple may be a batch
     batches: Sequence[Batch] = batch if several else [batch]  # type: ignore[assignment,list-item]
@@ -234,11 +239,12 @@ def copies_of(
 def copy_all(copies: Sequence[Copy]) -> None:
     """Copy. Collecting all copies before the first is made leaves the arrays as they were when one does not fit.
 
-    >>> import torch, rebind as mx
+    >>> import rebind as mx
     >>> array = mx.nd.zeros((2,))
-    >>> copy_all([(array, torch.ones(2))])
+    >>> copy_all([(array, mx.nd.ones((2,)))])
     >>> array.asnumpy().tolist()
     [1.0, 1.0]
     """
     for array, source in copies:
-        array.write(source)
+        # While autograd records, an input is no part of the record.
+        array.write(source.tensor if isinstance(source.storage, DenseStorage) else source)

@@ -14,6 +14,7 @@ from ...device import cpu
 from ...errors import ParameterError, ShapeError
 from ...ndarray import NDArray, array
 from ...ndarray.base import wrap
+from ...ndarray.storage import DenseStorage
 from ...protocols import ArrayLike, InputDesc
 from ...shapes import Shape
 
@@ -91,10 +92,7 @@ class Split:
         """
         if self.is_whole or axis < 0:
             return whole
-        if whole.ndim <= axis or whole.shape[axis] != self.batch_size:
-            raise ShapeError(
-                f"{what} must have {self.batch_size} samples, on axis {axis}; got shape {tuple(whole.shape)}"
-            )
+        self._check(whole.shape, axis, what)
         # A view: the one copy is that into the device's array.
         return whole.narrow(axis, self.slices[device].start, self.sizes[device])
 
@@ -109,7 +107,17 @@ class Split:
         if self.is_whole or axis < 0:
             return whole
         source = whole if isinstance(whole, NDArray) else array(whole)
+        if axis == 0 and not isinstance(source.storage, DenseStorage):
+            self._check(source.shape, axis, what)
+            samples = self.slices[device]
+            return wrap(source.storage.row_range(samples.start, samples.stop), source.device)
         return NDArray(self.take(source.tensor, device, axis, what), source.device)
+
+    def _check(self, shape: Shape, axis: int, what: str) -> None:
+        if len(shape) <= axis or shape[axis] != self.batch_size:
+            raise ShapeError(
+                f"{what} must have {self.batch_size} samples, on axis {axis}; got shape {tuple(shape)}"
+            )
 
 
 def as_ndarray(value: ArrayLike) -> NDArray:
