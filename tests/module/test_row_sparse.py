@@ -290,3 +290,29 @@ def test_copies_of_a_module() -> None:
     of.forward_backward(batch())
     of.update()
     assert_equal(values(pickle.loads(pickle.dumps(of))), values(of), exact=True)
+
+
+@pytest.mark.parametrize(("store", "devices"), STORES)
+def test_full_gradients_of_svrg_are_rows(
+    store: str | None, devices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rebind.ndarray.sparse.row_sparse import RowSparseStorage
+
+    of = svrg(devices=devices)
+    data = samples()
+    of.bind(data.provide_data, data.provide_label)
+    of.init_params(arg_params=first_values())
+    of.init_optimizer(kvstore=store, optimizer_params={"learning_rate": 0.2})
+
+    def refuse(self: RowSparseStorage) -> None:
+        raise AssertionError("a dense copy")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RowSparseStorage, "to_dense", refuse)
+        of.update_full_grads(data)
+        data.reset()
+        of.forward_backward(next(data))
+        of.update()
+    for full in of._param_dict:
+        assert full["embed_weight"].stype == "row_sparse"
+        assert full["embed_weight"].indices.asnumpy().tolist() == sorted({*IDS.ravel().tolist()})

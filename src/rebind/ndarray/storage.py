@@ -249,6 +249,19 @@ class Storage(ABC):
         # By way of dense values; a kind that can add its own does.
         self.write(DenseStorage(self.to_dense() + added))
 
+    def divide(self, number: float) -> None:
+        """Divide the values by a number, in place.
+
+        >>> dense = DenseStorage(torch.ones(2))
+        >>> dense.divide(2)
+        >>> dense.tensor
+        tensor([0.5000, 0.5000])
+        """
+        rows = self.row_indices
+        if rows is None:
+            rows = torch.arange(self.shape[0], device=self.device)
+        self.write_rows(rows, self.rows(rows) / number)
+
     def exchange(self, source: Storage) -> bool:
         """Take over the tensors of `source` without a copy; return whether that was possible.
 
@@ -459,6 +472,10 @@ class DenseStorage(Storage):
         with grad_mode(False):
             # Detached: a write outside of any record must not become part of one.
             send(source.to_dense(), self.tensor.detach())
+
+    def divide(self, number: float) -> None:
+        """Divide the values by a number, in place."""
+        self.tensor.detach().div_(number)
 
     def write_rows(self, indices: Tensor, values: Tensor) -> None:
         """Write a dense tensor into the rows at `indices`."""

@@ -10,20 +10,25 @@ import torch
 from ... import kvstore
 from ..._torch import foreach
 from ...distributed import Job, current_job
+from ...distributed.tags import Tag
 from ...errors import StateError
 from ...kvstore import KVStoreBase
+from ...kvstore.records import is_dense, sum_over_workers
 from ...module import Module
 from ...module.batches import padding
 from ...module.jobs import job_of
 from ...ndarray import NDArray
+from ...ndarray.base import wrap
 from ...protocols import ArrayDict, Batch
 
-__all__ = ["batches_of_all", "meet_workers", "share_over_devices", "sum_gradients", "write_means"]
+__all__ = [
+    "add_each", "batches_of_all", "meet_workers", "share_over_devices", "sum_gradients", "write_means", "zeros_like",
+]  # fmt: skip
 
 _WHO = "SVRGModule.update_full_grads"
 
 
-def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dict[str, torch.Tensor]], float]:
+def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[ArrayDict], float]:
     """Return, for each device, the sums of a module's gradients over all batches; and the number of batches.
 
     The latter is ``batches − pad / batch_size``: padding counts as a fraction of the last batch.
@@ -39,15 +44,14 @@ def sum_gradients(module: Module, train_data: Iterable[Batch]) -> tuple[list[dic
     (-2.0, 2.0)
     """
     totals = [
-        {name: torch.zeros_like(grad.tensor, dtype=_summed_in(grad)) for name, grad in grads.items()}
+        {name: zeros_like(grad, _summed_in(grad)) for name, grad in grads.items()}
         for grads in module.gradients_by_device()
     ]
     batches = pad = 0
     for batches, batch in enumerate(train_data, 1):  # noqa: B007
         module.forward_backward(batch)
         for sums, grads in zip(totals, module.gradients_by_device(), strict=True):
-            if sums:
-                foreach.add_(list(sums.values()), [grad.tensor for grad in grads.values()])
+            add_each(list(sums.values()), list(grads.values()))
         pad = padding(batch)  # of the last batch, the only one that has any
     if not batches:
         raise StateError(
@@ -77,7 +81,7 @@ def meet_workers(module: Module) -> None:
 
 def write_means(
     fulls: Sequence[ArrayDict],
-    totals: Sequence[Mapping[str, torch.Tensor]],
+    totals: Sequence[ArrayDict],
     batches: float,
     scale: float,
     keys: Mapping[str, str],
@@ -90,7 +94,7 @@ def write_means(
     fulls
         Where they go: for each device, arrays by name.
     totals
-        For each device, the sums of this worker's gradients.
+        For each device, the sums of this worker's gradients, which are divided.
     batches
         The number of this worker's batches.
     scale
@@ -104,7 +108,7 @@ def write_means(
     --------
     >>> import rebind as mx
     >>> fulls = [{"w": mx.nd.zeros((1,))}]
-    >>> write_means(fulls, [{"w": torch.tensor([12.0])}], 3, 2.0, {"w": "w_full"}, [])
+    >>> write_means(fulls, [{"w": mx.nd.array([12])}], 3, 2.0, {"w": "w_full"}, [])
     >>> fulls[0]["w"].item()
     2.0
     """
@@ -112,7 +116,8 @@ def write_means(
     divisor = batches_of_all(batches, store) * scale
     for each, full in zip(totals, fulls, strict=True):
         for name, total in each.items():
-            NDArray(total / divisor).copyto(full[name])
+            total.storage.divide(divisor)
+            total.copyto(full[name])
     share_over_devices(fulls, keys, store)
 
 
@@ -168,15 +173,36 @@ def share_over_devices(
         store = kvstore.create("device")
         store.put(own_keys, [each[0] for each in arrays])
     store.push(own_keys, arrays)
-    store.pull(own_keys, arrays)
+    store.pull(own_keys, arrays, ignore_sparse=False)
     # Each device adds its full gradient to its own slice's gradient, and the store sums both over the devices: divided
     # by their number, the total is counted once.
     for full in fulls:
-        foreach.div_([each.tensor for each in full.values()], len(fulls) * store.num_workers)
+        for each in full.values():
+            each.storage.divide(len(fulls) * store.num_workers)
 
 
 def _share_over_workers(job: Job, fulls: Sequence[ArrayDict]) -> None:
     """Give each device of all workers the same share of the total."""
+    dense = [name for name, each in fulls[0].items() if is_dense(each)]
+    if dense:
+        _share_dense(job, [{name: full[name] for name in dense} for full in fulls])
+    if len(dense) < len(fulls[0]):
+        _share_rows(job, [{name: each for name, each in full.items() if name not in dense} for full in fulls])
+
+
+def _share_rows(job: Job, fulls: Sequence[ArrayDict]) -> None:
+    """Share arrays that are not dense: what is stored of them travels."""
+    sums = {name: each.copy() for name, each in fulls[0].items()}
+    for full in fulls[1:]:
+        for name, each in full.items():
+            sums[name].accumulate(each.as_in_context(sums[name].context))
+    for name, total in sum_over_workers(job, _WHO, sums, Tag.KEYS).items():
+        total.storage.divide(len(fulls) * job.size)
+        for full in fulls:
+            total.copyto(full[name])
+
+
+def _share_dense(job: Job, fulls: Sequence[ArrayDict]) -> None:
     first = [each.tensor.detach() for each in fulls[0].values()]
     sums = [each.clone() for each in first]
     for full in fulls[1:]:
@@ -194,4 +220,38 @@ def _share_over_workers(job: Job, fulls: Sequence[ArrayDict]) -> None:
 
 def _summed_in(grad: NDArray) -> torch.dtype:
     """Return the type for sums over many batches: at least float32, where 16 bits would lose the later ones."""
-    return torch.promote_types(grad.tensor.dtype, torch.float32)
+    return torch.promote_types(grad.storage.dtype, torch.float32)
+
+
+def zeros_like(array: NDArray, dtype: torch.dtype | None = None) -> NDArray:
+    """Return zeros of an array's shape, device and storage type.
+
+    >>> import rebind as mx
+    >>> zeros_like(mx.nd.zeros((4, 1), stype="row_sparse")).stype
+    'row_sparse'
+    """
+    return wrap(array.storage.zeros_like(dtype=dtype), array.context)
+
+
+def add_each(targets: Sequence[NDArray], sources: Sequence[NDArray], factor: float = 1.0) -> None:
+    """Add arrays to others of their storage types, in place, each times a factor.
+
+    >>> import rebind as mx
+    >>> target = mx.nd.array([5])
+    >>> add_each([target], [mx.nd.array([2])], factor=-2.0)
+    >>> target.item()
+    1.0
+    """
+    pairs = list(zip(targets, sources, strict=True))
+    dense = [pair for pair in pairs if all(map(is_dense, pair))]
+    if dense:  # in one call
+        foreach.add_(
+            [target.tensor.detach() for target, _ in dense],
+            [source.tensor.detach() for _, source in dense],
+            alpha=factor,
+        )
+    for target, source in pairs:
+        if not (is_dense(target) and is_dense(source)):
+            added = source.storage.copy()
+            added.divide(1 / factor)
+            target.storage.accumulate(added)

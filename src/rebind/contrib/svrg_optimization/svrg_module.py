@@ -8,9 +8,6 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, TypedDict, cast
 
-import torch
-
-from ..._torch import foreach
 from ...device import Device
 from ...errors import ArgumentError, ParameterError, StateError
 from ...executor.group.replicas import GroupDevices
@@ -24,12 +21,11 @@ from ...module.steps import HeadGrads
 from ...module.training_loop import TrainingLoop
 from ...module.update_policy import UpdatePolicy
 from ...ndarray import NDArray
-from ...ndarray.storage import DenseStorage
 from ...optimizer import Optimizer
 from ...overriding import declares_steps, overrides
 from ...protocols import ArrayDict, Batch, Logger, StateTree
 from ...symbol import Symbol
-from .full_gradients import meet_workers, sum_gradients, write_means
+from .full_gradients import add_each, meet_workers, sum_gradients, write_means, zeros_like
 from .svrg_optimizer import _SVRGOptimizer, full_keys
 
 __all__ = ["SVRGModule"]
@@ -219,10 +215,7 @@ class SVRGModule(Module):
         # Full gradients survive when the module is bound again, which changes the shapes of data only.
         have = self._param_dict or [{} for _ in parameters.devices]
         self._param_dict = [
-            {
-                name: full[name] if name in full else NDArray(torch.zeros_like(grad.tensor), grad.device)
-                for name, grad in grads.items()
-            }
+            {name: full[name] if name in full else zeros_like(grad) for name, grad in grads.items()}
             for full, grads in zip(have, self._mod_aux.gradients_by_device(), strict=True)
         ]
 
@@ -297,7 +290,7 @@ class SVRGModule(Module):
         totals, divisor = sum_gradients(self._mod_aux, train_data)
         for _ in range(_TRIES):
             scaler = self.loss_scaler
-            sums = [NDArray(total) for each in totals for total in each.values()]
+            sums = [total for each in totals for total in each.values()]
             scale = 1.0 if scaler is None else scaler.loss_scale
             # A sum may overflow where no batch does. `has_overflow` halves the scale for the next attempt.
             if scaler is None or not scaler.has_overflow(sums, self.on_any_worker):
@@ -447,15 +440,11 @@ class SVRGModule(Module):
     ) -> Sequence[NDArray] | NDArray:
         """Replace g(w) by g(w) − g(w̃) + μ, on one device, and return it."""
         current, snapshot, full = map(
-            _tensors, (g_curr_batch_curr_weight, g_curr_batch_special_weight, g_special_weight_all_batch)
+            _listed, (g_curr_batch_curr_weight, g_curr_batch_special_weight, g_special_weight_all_batch)
         )
-        foreach.sub_(current, snapshot)
+        add_each(current, snapshot, -1.0)
         # The two gradients contain the scale of the losses; the full gradient does not.
-        foreach.add_(current, full, alpha=1.0 if self.loss_scaler is None else self.loss_scaler.loss_scale)
-        arrays = g_curr_batch_curr_weight
-        for array, tensor in zip([arrays] if isinstance(arrays, NDArray) else arrays, current, strict=True):
-            if not isinstance(array.storage, DenseStorage):  # sparse: what was computed is a dense copy
-                array.write_unrecorded(tensor)
+        add_each(current, full, 1.0 if self.loss_scaler is None else self.loss_scaler.loss_scale)
         return g_curr_batch_curr_weight
 
 
@@ -469,5 +458,5 @@ def _checked_frequency(given: object) -> int:
     return int(given)
 
 
-def _tensors(arrays: Sequence[NDArray] | NDArray) -> list[torch.Tensor]:
-    return [each.tensor.detach() for each in ([arrays] if isinstance(arrays, NDArray) else arrays)]
+def _listed(arrays: Sequence[NDArray] | NDArray) -> Sequence[NDArray]:
+    return [arrays] if isinstance(arrays, NDArray) else arrays

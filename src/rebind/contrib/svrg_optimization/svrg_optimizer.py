@@ -6,8 +6,6 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from torch import Tensor
-
 from ... import optimizer as opt
 from ...errors import ArgumentError, ParameterError
 from ...ndarray import NDArray
@@ -26,18 +24,15 @@ StateOrList: TypeAlias = "StoredState | Sequence[StoredState]"
 class _AssignmentOptimizer(opt.Optimizer):
     """Replaces the stored value by the one that is pushed."""
 
-    def step(
-        self,
-        weight: Tensor,
-        grad: Tensor,
-        state: None,
-        *,
-        lr: float | Tensor,
-        wd: float | Tensor,
-        t: float | Tensor,
-    ) -> tuple[Tensor, None]:
-        """Return the gradient."""
-        return grad, None
+    def update(self, index: Hashable, weight: NDArray, grad: NDArray, state: StoredState) -> None:  # type: ignore[override]
+        """Assign the gradient, in its storage type and with its rows alone."""
+        grad.copyto(weight)
+
+    def update_multi_precision(  # type: ignore[override]
+        self, index: Hashable, weight: NDArray, grad: NDArray, state: StoredState
+    ) -> None:
+        """Assign the gradient: no sum of small steps is lost."""
+        self.update(index, weight, grad, state)
 
 
 class _SVRGOptimizer(opt.Optimizer):

@@ -240,8 +240,5 @@ def mean(arrays: Sequence[NDArray]) -> NDArray:
     total = first.to(torch.device("cpu"), torch.float64, copy=True)
     for other in arrays[1:]:
         total.accumulate(other.storage.to(torch.device("cpu"), torch.float64))
-    rows = total.row_indices
-    if rows is None:
-        rows = torch.arange(total.shape[0])
-    total.write_rows(rows, total.rows(rows) / len(arrays))
+    total.divide(len(arrays))
     return wrap(total.to(dtype=first.dtype), cpu())
