@@ -11,7 +11,9 @@ from ..device import Device, current_device
 from ..dtypes import DTypeLike, numpy_type
 from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
 from ..initializer import InitDesc, Initializer
+from ..kvstore.row_ids import distinct_rows
 from ..ndarray import NDArray, array, zeros
+from ..ndarray.base import wrap
 from ..ndarray.gradients import mark
 from .utils import joined_shape, shape_is_known
 
@@ -61,6 +63,8 @@ class ParameterArrays:
     _dtype: DTypeLike
     grad_req: Any
     _allow_deferred_init: bool
+    _stype: str
+    _grad_stype: str
     _arrays: list[NDArray] | None = None
     _pending: _Pending | None = None
 
@@ -141,15 +145,17 @@ class ParameterArrays:
         self._fill(value, pending.devices)
 
     def _fill(self, value: NDArray, devices: Sequence[Device]) -> None:
-        """Take copies of an array on each device."""
+        """Take copies of an array on each device, in the parameter's storage type."""
         self._pending = None
+        with autograd.pause():
+            value = value.tostype(self._stype)
         self._set_arrays([value.copyto(device) for device in devices])
 
     def _set_arrays(self, arrays: list[NDArray]) -> None:
         self._arrays = arrays
         for each in arrays:
             if self.grad_req != "null":
-                each.attach_grad(self.grad_req)
+                each.attach_grad(self.grad_req, self._grad_stype)
             else:
                 mark(each, None, "null")
 
@@ -170,6 +176,50 @@ class ParameterArrays:
 
     def data(self, ctx: Device | None = None) -> NDArray:
         """Return the array, on a device; by default the current one, or the only one."""
+        self._check_row_sparse("data()", wanted=False)
+        return self.array_on(ctx)
+
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """Return a copy of some rows of a row_sparse parameter, on the device of their ids.
+
+        MXNet needs a ``Trainer`` for that.
+
+        Parameters
+        ----------
+        row_id
+            The ids, in any order and as often as they like.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> from rebind.gluon import Parameter
+        >>> weight = Parameter("w", shape=(5, 2), stype="row_sparse", init="ones")
+        >>> weight.initialize()
+        >>> weight.row_sparse_data(mx.nd.array([3, 1, 3])).indices.asnumpy().tolist()
+        [1, 3]
+        """
+        self._check_row_sparse("row_sparse_data()")
+        return self._rows(self.array_on(row_id.context), row_id)
+
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """Return copies of some rows of a row_sparse parameter, on all devices."""
+        self._check_row_sparse("list_row_sparse_data()")
+        return [self._rows(each, row_id) for each in self._all()]
+
+    def _rows(self, value: NDArray, row_id: NDArray) -> NDArray:
+        rows = distinct_rows(row_id, value.shape[0], f"gluon.Parameter {self.name!r}: row_id")
+        return wrap(value.storage.retain(rows), value.context)
+
+    def _check_row_sparse(self, who: str, wanted: bool = True) -> None:
+        """Raise an error unless the parameter is row_sparse, or is not."""
+        if (self._stype == "row_sparse") is not wanted:
+            remedy = "data()" if wanted else "row_sparse_data()"
+            raise StateError(
+                f"gluon.Parameter {self.name!r}: {who} is for other storage types than {self._stype!r}; use {remedy}"
+            )
+
+    def array_on(self, ctx: Device | None = None) -> NDArray:
+        """Return the array of whichever storage type, on a device; by default the current one, or the only one."""
         arrays = self._all()
         wanted = current_device() if ctx is None else ctx
         for each in arrays:
@@ -185,11 +235,12 @@ class ParameterArrays:
 
     def list_data(self) -> list[NDArray]:
         """Return the arrays of all devices."""
+        self._check_row_sparse("list_data()", wanted=False)
         return list(self._all())
 
     def grad(self, ctx: Device | None = None) -> NDArray:
         """Return the gradient, on a device."""
-        return self._gradient(self.data(ctx))
+        return self._gradient(self.array_on(ctx))
 
     def list_grad(self) -> list[NDArray]:
         """Return the gradients of all devices."""
@@ -203,7 +254,8 @@ class ParameterArrays:
     def zero_grad(self) -> None:
         """Set the gradients to 0."""
         for each in (self._arrays or []) if self.grad_req != "null" else []:
-            self._gradient(each)[:] = 0
+            gradient = self._gradient(each)
+            gradient.write_unrecorded(gradient.storage.zeros_like())
 
     def list_ctx(self) -> list[Device]:
         """Return the devices."""
@@ -225,7 +277,10 @@ class ParameterArrays:
         with autograd.pause():
             total = arrays[0].copy()
             for each in arrays[1:]:
-                total += each.as_in_context(total.context)
+                total.accumulate(each.as_in_context(total.context))
+            if len(arrays) > 1 and total.storage.dtype.is_floating_point:  # whole numbers are not trained
+                total.storage.divide(len(arrays))
+                return total
             return total / len(arrays) if len(arrays) > 1 else total
 
     def set_data(self, data: NDArray | ArrayLike) -> None:
@@ -239,7 +294,7 @@ class ParameterArrays:
             return
         with autograd.pause():
             for each in self._all():
-                each[:] = value.as_in_context(each.context)
+                value.copyto(each)
 
     def _fit(self, value: NDArray) -> None:
         """Take the shape of an array for the sizes that are not known; check the others."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import initializer
-from ..absent import absent_function
 from ..dtypes import DTypeLike
 from ..errors import ParameterError
 from ..ndarray import NDArray, array
+from ..ndarray.storage import storage_kind
 from ..symbol import Symbol, var
 from .arrays import ParameterArrays
 from .utils import joined_shape
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Constant", "Parameter"]
 
-_SPARSE = "Parameters are dense here: use data()"
 _GRAD_REQS = ("write", "add", "null")
 _numbers = itertools.count()
 
@@ -39,13 +38,13 @@ class Parameter(ParameterArrays):
     shape
         A size of 0 is unknown.
     dtype, lr_mult, wd_mult, init, stype
-        As in `sym.var`.
+        As in `sym.var`. The rows of a ``'row_sparse'`` one are read with `row_sparse_data`.
     allow_deferred_init
         Whether `initialize` may be called before the shape is known. Modules find out shapes at `bind`.
     differentiable
         If not, `grad_req` is ``'null'``.
     grad_stype
-        Without effect.
+        The storage type of the gradient.
 
     Examples
     --------
@@ -78,6 +77,8 @@ class Parameter(ParameterArrays):
         self._allow_deferred_init = allow_deferred_init
         self._shape = (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)
         self._differentiable = differentiable
+        for kind, given in (("stype", stype), ("grad_stype", grad_stype)):
+            storage_kind(given, f"gluon.Parameter {name!r}: {kind}")
         self._stype = stype
         self._grad_stype = grad_stype
         self._var: Symbol | None = None
@@ -152,9 +153,6 @@ class Parameter(ParameterArrays):
         'float16'
         """
         self.dtype = dtype
-
-    row_sparse_data = absent_function("gluon.Parameter.row_sparse_data", _SPARSE)
-    list_row_sparse_data = absent_function("gluon.Parameter.list_row_sparse_data", _SPARSE)
 
 
 class Constant(Parameter):

@@ -139,10 +139,10 @@ class HybridBlock(Block):
 
     def _on_arrays(self, args: Sequence[object]) -> Any:
         try:
-            values = {name: parameter.data() for name, parameter in self._reg_params.items()}
+            values = {name: parameter.array_on() for name, parameter in self._reg_params.items()}
         except DeferredInitializationError:
             self._initialize_deferred(args, self._reg_params)
-            values = {name: parameter.data() for name, parameter in self._reg_params.items()}
+            values = {name: parameter.array_on() for name, parameter in self._reg_params.items()}
         return self.hybrid_forward(ndarray, *args, **values)
 
     def _as_graph(self, args: Sequence[object]) -> Any:
@@ -150,10 +150,10 @@ class HybridBlock(Block):
         params = self._with_children()
         used = [params[name] for name in trace.symbol.list_inputs() if name in params]
         try:
-            values = {each.name: each.data() for each in used}
+            values = {each.name: each.array_on() for each in used}
         except DeferredInitializationError:
             self._initialize_deferred(args, params)
-            values = {each.name: each.data() for each in used}
+            values = {each.name: each.array_on() for each in used}
         return trace(arrays, values)
 
     def _initialize_deferred(self, args: Sequence[object], params: Mapping[str, Parameter]) -> None:

@@ -57,8 +57,8 @@ def _ids_of_each(ids: object, count: int) -> list[NDArray]:
     return list(given)
 
 
-def distinct_rows(ids: NDArray, rows: int) -> Tensor:
-    """Return the ids in ascending order, each once; they may be of any shape, and floats.
+def distinct_rows(ids: NDArray, rows: int, who: str = "KVStore.row_sparse_pull: row_ids") -> Tensor:
+    """Return the ids in ascending order, each once; they may be of any shape, and floats. Errors call them `who`.
 
     Raises
     ------
@@ -75,5 +75,5 @@ def distinct_rows(ids: NDArray, rows: int) -> Tensor:
     # They are sorted: the first and the last one are enough.
     for each in found[[0, -1]].tolist() if len(found) else ():
         if not 0 <= each < rows:
-            raise ParameterError(f"KVStore.row_sparse_pull: row_ids must be from 0 to {rows - 1}; got {each}")
+            raise ParameterError(f"{who} must be from 0 to {rows - 1}; got {each}")
     return found
