@@ -17,6 +17,19 @@ from rebind.distributed import current_job
 TABLE = (100_000, 16)
 
 
+def train_with_servers(optimizer: str) -> dict[str, np.ndarray]:
+    return weights(train("dist_async", optimizer=optimizer))
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_worker_of_servers_gets_the_weights_of_a_local_store(optimizer: str) -> None:
+    cut = {"MXNET_KVSTORE_BIGARRAY_BOUND": "1"}
+    [found] = run_job(train_with_servers, 1, optimizer, servers=3, environment=cut)
+    expected = weights(train("local", optimizer=optimizer))
+    for name, value in found.items():
+        np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
 def train_all() -> dict[str, dict[str, np.ndarray]]:
     """Train as a worker: with each optimizer, and with both storage types of the weight."""
     job = current_job()
@@ -39,9 +52,9 @@ def test_workers_get_the_weights_of_one_worker_on_the_merged_batch(workers: int)
                 np.testing.assert_array_equal(other[run][name], value, err_msg=f"{run} {name}")
 
 
-def push_rows(stype: str) -> tuple[int, int, np.ndarray]:
+def push_rows(kind: str, stype: str) -> tuple[int, int, np.ndarray]:
     """Push some rows of a big table; return the bytes of arrays and at the sockets, and the rows of the weight."""
-    store = mx.kv.create("dist_sync")
+    store = mx.kv.create(kind)
     store.init("w", mx.nd.zeros(TABLE, stype=stype))
     store.set_optimizer(mx.optimizer.create("sgd", learning_rate=1.0, momentum=0.9))
     gradient = row_sparse(TABLE, dict.fromkeys(range(store.rank, 200, 2), 1.0))
@@ -52,19 +65,20 @@ def push_rows(stype: str) -> tuple[int, int, np.ndarray]:
         store.push("w", gradient)
     store.barrier()
     sent, at_sockets = store._job.bytes_sent - sent, sent_by_sockets() - before
-    rows = mx.nd.zeros(TABLE, stype="row_sparse")
-    store.pull("w", out=rows, ignore_sparse=False)
-    return sent, at_sockets, rows.storage.rows(mx.nd.arange(300).tensor.long()).numpy()
+    found = mx.nd.zeros(TABLE)
+    store.pull("w", out=found)
+    return sent, at_sockets, found.asnumpy()[:300]
 
 
 @pytest.mark.parametrize("stype", ["default", "row_sparse"])
-def test_only_rows_travel(stype: str) -> None:
+@pytest.mark.parametrize(("kind", "servers"), [("dist_sync", 0), ("dist_async", 2)])
+def test_only_rows_travel(kind: str, servers: int, stype: str) -> None:
     size = 100 * (TABLE[1] * 4 + 8)  # of the rows of a worker, and their indices
-    (*first, weight), (*_, other) = run_job(push_rows, 2, stype)
+    (*first, weight), (*_, other) = run_job(push_rows, 2, kind, stype, servers=servers)
     np.testing.assert_array_equal(weight, other)
     assert (weight[:200] == weight[0, 0]).all() and weight[0, 0] < -6 and not weight[200:].any()
     sent, at_sockets = first
-    assert 5 * size <= sent < 5 * (size + 200)  # besides, there is a head
+    assert 5 * size <= sent < 5 * (size + 200)  # besides, there may be a head
     if sys.platform == "linux":  # where a socket's count of bytes can be read
         assert abs(at_sockets - sent) < 5 * 1000
 
@@ -114,6 +128,45 @@ def test_pushes_and_states_are_those_of_one_process(stype: str, optimizer: str, 
     for rank, found in enumerate(run_job(push_in_turn, 2, "dist_sync", stype, optimizer, str(tmp_path))):
         for name, value in found.items():
             if name != "state" or rank == 0:  # worker 0 has those of all
+                np.testing.assert_allclose(value, expected[name], rtol=1e-6, err_msg=name)
+
+
+def push_one_by_one(kind: str, stype: str, optimizer: str, folder: str) -> dict[str, np.ndarray]:
+    """Push each gradient by itself, as worker 0, and return weights and states; it is resumed in between."""
+    store = mx.kv.create(kind)
+    store.init("w", mx.nd.ones((6, 2)).tostype(stype))
+    settings = {"momentum": 0.9, "wd": 0.1} if optimizer == "sgd" else {}
+    for begin in range(0, len(PUSHES), 3):
+        store.set_optimizer(mx.optimizer.create(optimizer, learning_rate=0.5, **settings))
+        if begin:
+            store.load_optimizer_states(f"{folder}/{kind}.states")
+        for pushed in PUSHES[begin : begin + 3] if store.rank == 0 else []:
+            for each in pushed:
+                store.push("w", gradient_of(each))
+        store.save_optimizer_states(f"{folder}/{kind}.states")
+        store.barrier()
+    found = mx.nd.zeros((6, 2))
+    store.pull("w", out=found)
+    state = store.optimizer_states().get("w")
+    members = state if isinstance(state, tuple) else [state]
+    return {
+        "weight": found.asnumpy(),
+        "state": np.array([each.asnumpy() for each in members if each is not None]),
+    }
+
+
+@pytest.mark.parametrize("servers", [0, 2])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "rmsprop"])
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_servers_update_rows_as_one_process_does(
+    stype: str, optimizer: str, servers: int, tmp_path: Path
+) -> None:
+    expected = push_one_by_one("local", stype, optimizer, str(tmp_path))
+    cut = {"MXNET_KVSTORE_BIGARRAY_BOUND": "1"}  # each server has some rows
+    given = ("dist_async", stype, optimizer, str(tmp_path))
+    for rank, found in enumerate(run_job(push_one_by_one, 2, *given, servers=servers, environment=cut)):
+        for name, value in found.items():
+            if name != "state" or rank == 0:
                 np.testing.assert_allclose(value, expected[name], rtol=1e-6, err_msg=name)
 
 

@@ -23,7 +23,7 @@ from ..tuning import current
 from .base import Key, Keys, UpdateFunction, Values, stores
 from .capabilities import Capabilities
 from .compression import Compression, Residuals
-from .plan import PushPlan
+from .plan import PushPlan, row_size
 from .records import is_dense, to_record
 from .remote_store import ServedStore
 from .server_link import Request
@@ -210,7 +210,7 @@ class DistAsyncStore(ServedStore):
         header: dict[str, JSON] = {"do": "push", "keys": list(plan.keys)}
         if isinstance(self._updater, Updater):
             header["rescale"] = self._updater.optimizer.rescale_grad
-        parts = [] if plan.is_record else self._ready_parts(plan)
+        parts, rows = ([], []) if plan.is_record else self._ready_parts(plan)
         if plan.is_record:
             header["records"] = True
             copies, scratch = [to_record(self._ready[key]) for key in plan.keys], Scratch()
@@ -224,6 +224,7 @@ class DistAsyncStore(ServedStore):
         else:
             # A copy, as the caller writes into its gradients again.
             copies, scratch = plan.copies(parts)
+            header["rows"] = rows
         if self._servers.own is None or plan.server != self.rank:
             self._job.bytes_sent += sum(each.nbytes for each in copies)
         link = self._servers.links[plan.server]
@@ -233,12 +234,24 @@ class DistAsyncStore(ServedStore):
         if len(plan.waiting) > current().waiting_pushes:
             self._servers.answer("KVStore.push", link, plan.waiting[0][1])
 
-    def _ready_parts(self, plan: PushPlan) -> list[Tensor]:
-        """Return the parts of gradients that are in a message."""
-        return [
-            self._ready[key].tensor.detach().reshape(-1)[begin:end].cpu()
-            for key, (begin, end) in zip(plan.keys, plan.parts, strict=True)
-        ]
+    def _ready_parts(self, plan: PushPlan) -> tuple[list[Tensor], list[JSON]]:
+        """Return the parts of gradients that are in a message, and the keys of which rows are there.
+
+        For these there are two arrays: the rows, and which they are, counted from the first one of the part.
+        """
+        arrays: list[Tensor] = []
+        keys: list[JSON] = []
+        for key, (begin, end) in zip(plan.keys, plan.parts, strict=True):
+            gradient = self._ready[key].storage
+            present = gradient.row_indices
+            if present is None:
+                arrays.append(gradient.to_dense().detach().reshape(-1)[begin:end].cpu())
+                continue
+            row = row_size(gradient.shape)
+            own = present[(present * row >= begin) & (present * row < end)]
+            arrays += [gradient.rows(own).detach().cpu(), own.cpu() - begin // row]
+            keys.append(key)
+        return arrays, keys
 
     # Updating.
 
@@ -274,8 +287,10 @@ class DistAsyncStore(ServedStore):
         if self.rank == 0 and keys:
             self._fetch("KVStore.set_optimizer", keys)
             self._servers.ask_all("KVStore.set_optimizer", {"do": "clear"})
-        sizes = {key: self._values[key].size for key in keys if is_dense(self._values[key])}
-        self._sharding = Sharding.of(sizes, len(self._servers.links), scope, self._servers.smallest)
+        self._sharding = Sharding(len(self._servers.links), scope, self._servers.smallest)
+        for key in keys:
+            if is_dense(self._values[key]):
+                self._divide(key)
         self._plans = {}
         if self.rank == 0:
             self._send_values(keys)

@@ -18,6 +18,8 @@ from ..device import cpu
 from ..distributed import JSON
 from ..errors import NameLookupError, StateError, WorkerError, near_names
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
+from ..ndarray.sparse.row_sparse import RowSparseStorage
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.plain import Plain, add_counts, counts_of, from_plain
@@ -245,8 +247,14 @@ class ParameterServer:
                 compression.dequantize(array, value.numel(), value.dtype)
                 for array, value in zip(arrays, values, strict=True)
             ]
-        pairs = zip(parts, arrays, strict=True)
-        return [NDArray(array.view(part.value.shape), cpu()) for part, array in pairs]
+        rest = iter(arrays)
+        of_rows = cast("list[Key]", request.header.get("rows", []))
+        return [
+            _rows(next(rest), next(rest), part.value)
+            if key in of_rows
+            else NDArray(next(rest).view(part.value.shape), cpu())
+            for key, part in zip(_keys(request), parts, strict=True)
+        ]
 
     # Waiting.
 
@@ -345,6 +353,11 @@ class ParameterServer:
                 f"KVStore: no key {key!r}{near_names(str(key), map(str, self._parts))} Set it with init() first."
             )
         return found
+
+
+def _rows(rows: Tensor, indices: Tensor, value: NDArray) -> NDArray:
+    """Return a gradient of a value that has some rows."""
+    return wrap(RowSparseStorage(rows, indices, value.shape), cpu())
 
 
 def _keys(request: Message) -> list[Key]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -9,13 +10,32 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from .. import dtypes
+from ..shapes import Shape
 from ..tuning import current
 from .base import Key
 from .bucket import fill_buckets
 from .sharding import Sharding
 from .wire import Message, Scratch
 
-__all__ = ["PushPlan", "plan_requests"]
+__all__ = ["PushPlan", "part_shape", "plan_requests", "row_size"]
+
+
+def row_size(shape: Shape) -> int:
+    """Return how many elements a row has; parts of keys are whole rows. Those of a vector are elements.
+
+    >>> row_size((10, 2, 3)), row_size((10,))
+    (6, 1)
+    """
+    return math.prod(shape[1:])
+
+
+def part_shape(shape: Shape, begin: int, end: int) -> Shape:
+    """Return the shape of the rows of an array that are its elements from `begin` to `end`.
+
+    >>> part_shape((10, 2, 3), 12, 30)
+    (3, 2, 3)
+    """
+    return shape if end - begin == math.prod(shape) else ((end - begin) // row_size(shape), *shape[1:])
 
 
 @dataclass

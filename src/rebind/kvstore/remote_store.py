@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import cast
@@ -19,11 +18,11 @@ from ..optimizer import Updater
 from ..optimizer.plain import add_counts
 from .base import Key, Keys, Values
 from .local import KVStore
-from .plan import PushPlan, plan_requests
+from .plan import PushPlan, part_shape, plan_requests, row_size
 from .records import description, from_record, is_dense, to_record
 from .server_link import Request, ServerLink
 from .servers import Servers
-from .sharding import Sharding
+from .sharding import ALIGNMENT, Sharding
 from .staleness import Staleness
 from .wire import Message
 
@@ -85,10 +84,16 @@ class ServedStore(KVStore):
                 old = self._values.get(key)
                 self._values[key] = arrays[0].copyto(cpu())
                 if is_dense(arrays[0]) and (old is None or old.shape != arrays[0].shape or not is_dense(old)):
-                    self._sharding.add(key, arrays[0].size)
+                    self._divide(key)
                 self._plans = {}  # they refer to the arrays
             if self.rank == 0:  # whose values count
                 self._send_values([key for key, _ in given])
+
+    def _divide(self, key: Key) -> None:
+        """Divide a key over the servers, by rows: gradients may be of some of them."""
+        shape = self._values[key].shape
+        unit = row_size(shape) if len(shape) > 1 else ALIGNMENT
+        self._sharding.add(key, self._values[key].size, max(unit, 1))
 
     def _send_values(self, keys: Sequence[Key]) -> None:
         """Give the servers the values of keys."""
@@ -98,7 +103,10 @@ class ServedStore(KVStore):
             if plan.is_record:
                 arrays = [to_record(value) for value in values]
             else:
-                arrays = [_shaped(*pair) for pair in zip(self._parts(plan), values, strict=True)]
+                arrays = [
+                    part.view(part_shape(value.shape, *bounds))
+                    for part, value, bounds in zip(self._parts(plan), values, plan.parts, strict=True)
+                ]
             self._servers.ask("KVStore.init", plan.server, header, arrays)
 
     def pull(
@@ -210,11 +218,6 @@ class ServedStore(KVStore):
         if is_bound:
             self._servers.ask_all(who, {"do": "pause", "on": False})
         self._job.barrier(who)
-
-
-def _shaped(part: Tensor, value: NDArray) -> Tensor:
-    """Return a part with the shape of the key, if it is all of it: some updates go by axes."""
-    return part.view(value.shape) if part.numel() == math.prod(value.shape) else part
 
 
 def _listed(keys: Sequence[object]) -> str:

@@ -67,7 +67,7 @@ def give_states(
     servers.ask_all(who, {"do": "progress", "counts": listed, "num_update": num_update})
     for plan in plans:
         own = {
-            key: part_of(states[key], values[key].size, *bounds)
+            key: part_of(states[key], values[key].shape, *bounds)
             for key, bounds in zip(plan.keys, plan.parts, strict=True)
             if key in states
         }

@@ -67,12 +67,18 @@ class Sharding(Generic[Key]):
         self._number_of = {rank: number for number, rank in enumerate(self.ranks)}
         self._loads = [0] * self.num_workers
 
-    def add(self, key: Key, size: int) -> None:
-        """Divide a key of so many elements."""
+    def add(self, key: Key, size: int, unit: int = ALIGNMENT) -> None:
+        """Divide a key of so many elements; parts begin at multiples of `unit`, such as the size of a row.
+
+        >>> sharding = Sharding(2, smallest=1)
+        >>> sharding.add("w", 3 * 500, unit=500)
+        >>> sharding.bounds["w"]
+        (0, 1000, 1500)
+        """
         count = self.num_workers
         if self.scope == "element" and size >= self.smallest:
             length = -(-size // count)
-            length += -length % ALIGNMENT
+            length += -length % unit
             bounds = tuple(min(rank * length, size) for rank in range(count + 1))
         else:
             owner = 0 if self.scope == "optimizer" else self._loads.index(min(self._loads))

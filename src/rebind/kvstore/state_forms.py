@@ -15,6 +15,8 @@ from ..distributed import JSON
 from ..errors import StateError
 from ..ndarray import NDArray
 from ..optimizer.arrays import StoredState
+from ..shapes import Shape
+from .plan import part_shape
 from .records import from_record, is_dense, to_record
 
 __all__ = ["Form", "build_state", "form_of", "join_states", "part_of", "tensors_of"]
@@ -69,20 +71,23 @@ def build_state(form: Form, arrays: Iterator[Tensor]) -> StoredState:
     return cast("float | None", form)
 
 
-def part_of(state: StoredState, size: int, begin: int, end: int) -> StoredState:
-    """Return a part of the state of a weight with `size` elements: of arrays as large as it, and all of the rest.
+def part_of(state: StoredState, shape: Shape, begin: int, end: int) -> StoredState:
+    """Return a part of the state of a weight with a shape: rows of arrays as large as it, and all of the rest.
 
-    >>> moments, count = part_of((NDArray(torch.arange(4.0)), 3), size=4, begin=2, end=4)
+    >>> moments, count = part_of((NDArray(torch.arange(6.0)), 3), (3, 2), begin=2, end=6)
     >>> moments.asnumpy().tolist(), count
-    ([2.0, 3.0], 3)
+    ([[2.0, 3.0], [4.0, 5.0]], 3)
     """
+    size = math.prod(shape)
     if (begin, end) == (0, size):  # a key that is not cut: its state keeps its shape
         return state
     if isinstance(state, NDArray):
         tensor = state.tensor.detach()
-        return NDArray(tensor.reshape(-1)[begin:end]) if tensor.numel() == size else state
+        if tensor.numel() != size:
+            return state
+        return NDArray(tensor.reshape(-1)[begin:end].view(part_shape(shape, begin, end)))
     if isinstance(state, (tuple, list)):
-        return type(state)(part_of(each, size, begin, end) for each in state)
+        return type(state)(part_of(each, shape, begin, end) for each in state)
     return state
 
 
