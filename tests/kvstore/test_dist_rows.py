@@ -170,6 +170,32 @@ def test_servers_update_rows_as_one_process_does(
                 np.testing.assert_allclose(value, expected[name], rtol=1e-6, err_msg=name)
 
 
+def pull_rows(kind: str) -> tuple[list[tuple[list[int], list[list[float]]]], int]:
+    """Pull rows of a big table that were updated, and some that it lacks; return them, and the bytes at the sockets."""
+    store = mx.kv.create(kind)
+    store.init(["w", "v"], [row_sparse(TABLE, dict.fromkeys(range(1000), 3.0)), row_sparse((4, 1), {1: 1.0})])
+    store.set_optimizer(mx.optimizer.create("sgd", learning_rate=1.0))
+    if store.rank == 0 or kind == "dist_sync":
+        store.push("w", row_sparse(TABLE, {5: 1.0 / (store.num_workers if kind == "dist_sync" else 1)}))
+    store.barrier()
+    out = [mx.nd.zeros(shape, stype="row_sparse") for shape in (TABLE, TABLE, (4, 1))]
+    ids = mx.nd.array([5, 2, 99_999, 5]), mx.nd.array([], dtype="int64"), mx.nd.array([3, 1], dtype="int32")
+    before = sent_by_sockets()
+    for _ in range(10):
+        store.row_sparse_pull(["w", "v"], out=[out[:2], out[2]], row_ids=[list(ids[:2]), ids[2]])
+    sent = sent_by_sockets() - before
+    store.barrier()
+    return [(each.indices.asnumpy().tolist(), each.data.asnumpy()[:, :1].tolist()) for each in out], sent
+
+
+@pytest.mark.parametrize(("kind", "servers"), [("dist_sync", 0), ("dist_async", 0), ("dist_async", 2)])
+def test_row_sparse_pull_asks_for_rows(kind: str, servers: int) -> None:
+    for found, sent in run_job(pull_rows, 2, kind, servers=servers):
+        assert found == [([2, 5, 99_999], [[3.0], [2.0], [0.0]]), ([], []), ([1, 3], [[1.0], [0.0]])]
+        if sys.platform == "linux":  # signs of life, and at most some rows of ten pulls
+            assert sent < 20_000
+
+
 def train_unevenly() -> dict[str, np.ndarray]:
     """Train on two batches as worker 0, and on one as worker 1."""
     job = current_job()
@@ -215,6 +241,12 @@ def push_other_shapes() -> None:
     store.push("w", row_sparse((7, 2), {6: 1.0}))
 
 
+def pull_absent_rows(kind: str) -> None:
+    store = mx.kv.create(kind)
+    store.init("w", row_sparse((6, 2), {1: 1.0}))
+    store.row_sparse_pull("w", out=mx.nd.zeros((6, 2), stype="row_sparse"), row_ids=mx.nd.array([1, 6]))
+
+
 def push_undeclared() -> None:
     store = mx.kv.create("dist_sync")
     store.init("w", mx.nd.ones((6, 2)))
@@ -240,6 +272,8 @@ ERRORS = [
     ),
     (push_compressed, (), "a gradient must be dense to be compressed; got row_sparse for 'w'"),
     (push_other_shapes, (), "'w' must have shape (6, 2); got (7, 2)"),
+    (pull_absent_rows, ("dist_sync",), "row_ids must be from 0 to 5; got 6"),
+    (pull_absent_rows, ("dist_async",), "row_ids must be from 0 to 5; got 6"),
     (push_undeclared, (), "begin_push() must be given the keys of sparse gradients; got row_sparse for 'w'"),
 ]
 

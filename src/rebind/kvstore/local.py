@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from torch import Tensor
+
 from ..autograd import pause
 from ..checks import warn_user
 from ..device import cpu
@@ -11,6 +13,7 @@ from ..errors import ArgumentError, NameLookupError, ShapeError, StateError, nea
 from ..ndarray import NDArray
 from ..ndarray.sparse.csr import CSRStorage
 from ..ndarray.sparse.row_sparse import RowSparseStorage
+from ..ndarray.storage import Storage
 from ..ops.storage_types import DENSE
 from ..optimizer import Updater
 from ..protocols import StateTree
@@ -20,7 +23,7 @@ from .compression import Compression, Residuals
 from .row_ids import distinct_rows, ids_of_each_key
 from .updating import handed_keys
 
-__all__ = ["KVStore"]
+__all__ = ["KVStore", "is_sparse"]
 
 #: The kinds, and whether a store sums on the first device that pushes; otherwise on the CPU.
 _SUMS_ON_DEVICE = {
@@ -127,7 +130,7 @@ class KVStore(KVStoreBase):
         sources = [self._stored("pull", k, arrays) for k, arrays in pairs]
         for (k, arrays), source in zip(pairs, sources, strict=True):
             for target in arrays:
-                if ignore_sparse and isinstance(target.storage, (CSRStorage, RowSparseStorage)):
+                if ignore_sparse and is_sparse(target):
                     _warn_ignored(k, target)
                 else:
                     source.copyto(target)
@@ -145,11 +148,15 @@ class KVStore(KVStoreBase):
             source = self._stored("row_sparse_pull", k, arrays)
             _check_row_sparse(k, [source, *arrays])
             asked += [
-                (source, target, distinct_rows(rows, source.shape[0]))
+                (k, target, distinct_rows(rows, source.shape[0]))
                 for target, rows in zip(arrays, of_each, strict=True)
             ]
-        for source, target, rows in asked:
-            target.write_unrecorded(source.storage.retain(rows))
+        for k, target, rows in asked:
+            target.write_unrecorded(self._retained(k, rows))
+
+    def _retained(self, key: Key, rows: Tensor) -> Storage:
+        """Return some rows of a value, which is row_sparse."""
+        return self._values[key].storage.retain(rows)
 
     # Compressed gradients.
 
@@ -279,6 +286,16 @@ def _check_dense(pushed: Mapping[Key, Sequence[NDArray]]) -> None:
                     f"KVStore.push: a gradient must be dense to be compressed; got {array.stype} for {key!r}. Push "
                     f"gradient.tostype({DENSE!r}), or set_gradient_compression({{'type': 'none'}})."
                 )
+
+
+def is_sparse(array: NDArray) -> bool:
+    """Return whether an array is one of those that a pull ignores.
+
+    >>> import rebind as mx
+    >>> is_sparse(mx.nd.ones((2, 2))), is_sparse(mx.nd.ones((2, 2)).tostype("csr"))
+    (False, True)
+    """
+    return isinstance(array.storage, (CSRStorage, RowSparseStorage))
 
 
 def _check_no_csr(key: Key, arrays: Sequence[NDArray]) -> None:

@@ -101,6 +101,7 @@ class ParameterServer:
             "clear": self._clear,
             "push": self._push,
             "pull": self._pull,
+            "pull rows": self._pull_rows,
             "optimizer": self._set_optimizer,
             "settings": self._change_settings,
             "states": self._states,
@@ -184,6 +185,15 @@ class ParameterServer:
                 records.append(to_record(part.value))
                 part.pulled[rank] = part.updates
         return self._pulled(keys, parts, records)
+
+    def _pull_rows(self, rank: int, request: Message, scratch: Scratch) -> Message:
+        """Return the rows of one key that are asked for."""
+        keys = _keys(request)
+        part = self._part(keys[0])
+        with part.lock:
+            rows = part.value.storage.rows(request.arrays[0])
+            part.pulled[rank] = part.updates
+        return self._pulled(keys, [part], [rows])
 
     def _pulled(self, keys: Sequence[Key], parts: Sequence[_Part], arrays: Sequence[Tensor]) -> Message:
         diverged: dict[str, JSON] = {"diverged": any(part.has_diverged for part in parts)}

@@ -14,10 +14,12 @@ from ..device import cpu
 from ..distributed import JSON, current_job
 from ..errors import ArgumentError
 from ..ndarray import NDArray
+from ..ndarray.sparse.row_sparse import RowSparseStorage
+from ..ndarray.storage import Storage
 from ..optimizer import Updater
 from ..optimizer.plain import add_counts
 from .base import Key, Keys, Values
-from .local import KVStore
+from .local import KVStore, is_sparse
 from .plan import PushPlan, part_shape, plan_requests, row_size
 from .records import description, from_record, is_dense, to_record
 from .server_link import Request, ServerLink
@@ -121,14 +123,16 @@ class ServedStore(KVStore):
         priority
             The higher, the sooner it is asked for where other requests wait to be sent.
         ignore_sparse
-            Has no effect.
+            As in `KVStoreBase.pull`.
         """
         if out is None:
             raise ArgumentError("KVStore.pull: needs out, the arrays to write into")
         pairs = self._pairs("pull", key, out)
         for k, arrays in pairs:
             self._stored("pull", k, arrays)
-        self._fetch("KVStore.pull", [k for k, _ in pairs], priority)
+        ignored = is_sparse if ignore_sparse else lambda array: False
+        if wanted := [k for k, arrays in pairs if not all(map(ignored, arrays))]:
+            self._fetch("KVStore.pull", wanted, priority)
         super().pull(key, out, priority, ignore_sparse)
 
     def _fetch(self, who: str, keys: Sequence[Key], priority: int = 0) -> None:
@@ -142,12 +146,26 @@ class ServedStore(KVStore):
         what = f"{who} of {_listed(keys)}"
         with self._job.guard(what):
             for plan, answer in asked:
-                found = self._servers.answer(what, self._servers.links[plan.server], answer)
+                found = self._pulled(what, plan.server, answer)
                 if plan.is_record:
                     self._values[plan.keys[0]].exchange(from_record(found.arrays[0]).storage)
-                self._note_counts(found.header)
-                self._warn(bool(found.header["diverged"]))
         self._hear(what)
+
+    def _retained(self, key: Key, rows: Tensor) -> Storage:
+        """Return some rows of the value that a server has; nothing else travels."""
+        server, what = self._home(key), f"KVStore.row_sparse_pull of {key!r}"
+        request = Request(Message({"do": "pull rows", "keys": [key]}, [rows]), frozenset([key]))
+        with self._job.guard(what):
+            found = self._pulled(what, server, self._servers.links[server].submit(request))
+        self._hear(what)
+        return RowSparseStorage(found.arrays[0], rows, self._values[key].shape)
+
+    def _pulled(self, what: str, server: int, answer: Future[Message]) -> Message:
+        """Wait for the values that a server sends."""
+        found = self._servers.answer(what, self._servers.links[server], answer)
+        self._note_counts(found.header)
+        self._warn(bool(found.header["diverged"]))
+        return found
 
     # What the servers answer to pushes.
 
