@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 
@@ -30,13 +31,12 @@ def test_a_worker_of_servers_gets_the_weights_of_a_local_store(optimizer: str) -
         np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-def train_all() -> dict[str, dict[str, np.ndarray]]:
+def train_all() -> dict[tuple[str, str], dict[str, np.ndarray]]:
     """Train as a worker: with each optimizer, and with both storage types of the weight."""
     job = current_job()
     runs = [(name, "default") for name in OPTIMIZERS] + [("sgd", "row_sparse"), ("adam", "row_sparse")]
     return {
-        f"{name} {stype}": weights(train("dist_sync", stype, name, job.rank, job.size))
-        for name, stype in runs
+        (name, stype): weights(train("dist_sync", stype, name, job.rank, job.size)) for name, stype in runs
     }
 
 
@@ -46,7 +46,7 @@ def test_workers_get_the_weights_of_one_worker_on_the_merged_batch(workers: int)
     first, *others = run_job(train_all, workers)
     for run, found in first.items():
         for name, value in found.items():
-            expected = alone[run.split()[0]][name]
+            expected = alone[run[0]][name]
             np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-6, err_msg=f"{run} {name}")
             for other in others:  # to the last bit
                 np.testing.assert_array_equal(other[run][name], value, err_msg=f"{run} {name}")
@@ -194,6 +194,58 @@ def test_row_sparse_pull_asks_for_rows(kind: str, servers: int) -> None:
         assert found == [([2, 5, 99_999], [[3.0], [2.0], [0.0]]), ([], []), ([1, 3], [[1.0], [0.0]])]
         if sys.platform == "linux":  # signs of life, and at most some rows of ten pulls
             assert sent < 20_000
+
+
+def train_by_averages(stype: str, sparse_grad: bool, momentum: float) -> dict[str, np.ndarray]:
+    """Train with updates of each worker's own, of whose weights the mean is taken."""
+    job = current_job()
+    store = mx.kv.create("dist_sync", update_every=2, outer_momentum=momentum)
+    given = (store, stype, "sgd without momentum", job.rank, job.size)
+    return weights(train(*given, sparse_grad=sparse_grad))
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_averages_of_rows_are_those_of_weights(momentum: float) -> None:
+    expected, _ = run_job(train_by_averages, 2, "default", False, momentum)
+    for stype in ("default", "row_sparse"):
+        first, second = run_job(train_by_averages, 2, stype, True, momentum)
+        for name, value in first.items():
+            np.testing.assert_array_equal(second[name], value)
+            np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def push_rows_of_own(stype: str) -> int:
+    """Average weights that each worker has updated in some rows; return the bytes that this one has sent."""
+    store = mx.kv.create("dist_sync", update_every=5)
+    store.init("w", mx.nd.zeros(TABLE, stype=stype))
+    store.set_optimizer(mx.optimizer.create("sgd", learning_rate=1.0))
+    sent = current_job().bytes_sent
+    for _ in range(5):
+        store.push("w", row_sparse(TABLE, {store.rank: 1.0, 7: 2.0}))
+    found = mx.nd.zeros(TABLE)
+    store.pull("w", out=found)
+    assert found.asnumpy()[:9, 0].tolist() == [-2.5, -2.5, 0, 0, 0, 0, 0, -10, 0]
+    return current_job().bytes_sent - sent
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_averages_are_of_the_rows_that_have_changed(stype: str) -> None:
+    assert all(sent < 1000 for sent in run_job(push_rows_of_own, 2, stype))
+
+
+def train_with_snapshots(stype: str) -> dict[str, np.ndarray]:
+    job = current_job()
+    make = functools.partial(mx.contrib.svrg_optimization.SVRGModule, update_freq=2)
+    given = ("dist_sync", stype, "sgd without momentum", job.rank, job.size)
+    return weights(train(*given, module_class=make, num_epoch=4))
+
+
+def test_variance_is_reduced_over_workers() -> None:
+    [expected] = run_job(train_with_snapshots, 1, "default")
+    for stype in ("default", "row_sparse"):
+        for found in run_job(train_with_snapshots, 2, stype):
+            for name, value in found.items():
+                np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 def train_unevenly() -> dict[str, np.ndarray]:

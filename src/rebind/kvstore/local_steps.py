@@ -14,6 +14,7 @@ from ..distributed import current_job, first_does, from_first
 from ..errors import ArgumentError, StateError
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
+from ..ndarray.sparse.row_sparse import RowSparseStorage
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.group import LOW_PRECISION
@@ -36,7 +37,8 @@ class LocalStepsStore(KVStore):
     It is made by `create` with `update_every`. A push updates this worker's own weights, by its own gradients and with
     optimizer states of its own. The pushes of a key are counted; with the last of `update_every` ones the difference
     from the last common weights is pushed to a store over the workers, whose optimizer makes the next common weights of
-    the mean; see `Averaging`. These become the weights of all, bit by bit.
+    the mean; see `Averaging`. These become the weights of all, bit by bit. Of a weight whose gradients are row_sparse
+    the rows that have changed are pushed.
 
     All workers must make the same calls of `init`, `push`, `set_optimizer` and `synchronize`, in the same order.
 
@@ -77,6 +79,7 @@ class LocalStepsStore(KVStore):
         self._shared = shared
         self._sums_on_device = shared._sums_on_device
         self._updates: dict[Key, int] = {}  # of this worker's own weights, since they were averaged
+        self._of_rows: set[Key] = set()  # keys whose last gradients were row_sparse
 
     @property
     def options(self) -> dict[str, Any]:
@@ -115,8 +118,9 @@ class LocalStepsStore(KVStore):
                 "set_optimizer() first. A Module does that unless MXNET_UPDATE_ON_KVSTORE=0."
             )
         super()._apply(totals)
-        for key in totals:
+        for key, total in totals.items():
             self._updates[key] += 1
+            (self._of_rows.add if _has_rows(total) else self._of_rows.discard)(key)
         if due := [key for key in totals if self._updates[key] >= self.update_every]:
             self._average(due)
 
@@ -152,6 +156,9 @@ class LocalStepsStore(KVStore):
             self._shared.pull(keys, gradients, ignore_sparse=False)
             for gradient, arrays in zip(gradients, own, strict=True):
                 _subtract(gradient, arrays[0])
+            if self._shared._residuals is None:  # what is compressed is dense
+                pairs = zip(keys, gradients, strict=True)
+                gradients = [_changed_rows(each) if key in self._of_rows else each for key, each in pairs]
             self._shared.push(keys, gradients)
             self._shared.pull(keys, own, ignore_sparse=False)
         self._updates.update(dict.fromkeys(keys, 0))
@@ -268,6 +275,15 @@ def _subtract(target: NDArray, other: NDArray) -> None:
         return
     rows = torch.arange(target.shape[0], device=target.storage.device)
     target.storage.write_rows(rows, target.storage.rows(rows) - other.storage.rows(rows))
+
+
+def _has_rows(gradient: NDArray) -> bool:
+    return isinstance(gradient.storage, RowSparseStorage)
+
+
+def _changed_rows(difference: NDArray) -> NDArray:
+    """Return a difference as rows: those that no update has changed do not travel."""
+    return wrap(RowSparseStorage.from_dense(difference.storage.to_dense()), difference.context)
 
 
 def _outer(key: Hashable) -> str:
