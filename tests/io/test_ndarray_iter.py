@@ -223,15 +223,3 @@ def test_a_dataset_is_shuffled_as_an_array(mode, datasets):
 
     x, y = datasets
     assert run(x, y) == run(x[:], y) == run(x[:], y[:])
-
-
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_sparse_matrices_of_scipy(shuffle):
-    sparse = pytest.importorskip("scipy.sparse")
-    dense = np.arange(33.0).reshape(11, 3) * (np.arange(33).reshape(11, 3) % 2)
-
-    def run(data):
-        np.random.seed(3)
-        return [rows_of(batch) for batch in NDArrayIter(data, batch_size=4, shuffle=shuffle)]
-
-    assert run(sparse.csr_matrix(dense)) == run(sparse.coo_matrix(dense)) == run(dense)

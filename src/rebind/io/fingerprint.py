@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 import torch
 
-__all__ = ["fingerprint_of"]
+from ..ndarray import NDArray
+
+__all__ = ["fingerprint_of", "tensors_of"]
 
 #: How many samples of an array are read: enough to tell data sets apart, and quick for images too.
 _SAMPLES = 64
@@ -29,3 +31,16 @@ def fingerprint_of(arrays: Iterable[tuple[str, torch.Tensor]]) -> str:
         samples = tensor.detach()[positions.to(tensor.device)] if rows else tensor.detach()
         digest.update(samples.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
+
+
+def tensors_of(name: str, array: NDArray) -> list[tuple[str, torch.Tensor]]:
+    """Return what `fingerprint_of` takes of an array: its tensor, or the parts of a sparse one with the array's shape.
+
+    >>> import rebind as mx
+    >>> [name for name, _ in tensors_of("x", mx.nd.ones((2, 3)).tostype("csr"))]
+    ['x.data (2, 3)', 'x.indptr (2, 3)', 'x.indices (2, 3)']
+    """
+    tensors = array.storage.tensors
+    if len(tensors) == 1:
+        return [(name, array.tensor)]
+    return [(f"{name}.{part} {array.shape}", tensor) for part, tensor in tensors.items()]

@@ -12,10 +12,11 @@ from ..checks import COUNT, FLAG, check_kind, warn_user
 from ..device import current_device
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
+from ..ops.storage_types import DENSE
 from .batch import DataDesc
-from .fingerprint import fingerprint_of
+from .fingerprint import fingerprint_of, tensors_of
 from .iterator import DataIter, State
-from .samples import Samples, rows_at, rows_between, rows_on_demand
+from .samples import Samples, from_scipy, rows_at, rows_between, rows_on_demand
 
 __all__ = ["ArrayData", "NDArrayIter", "named_arrays"]
 
@@ -37,15 +38,16 @@ _HANDLES = ("pad", "discard", "roll_over")
 class NDArrayIter(DataIter):
     """Batches of samples from arrays in memory, or from datasets of h5py.
 
-    Without shuffling, whole batches are views of the arrays; others are gathered by one indexing call for each array.
+    Batches of csr arrays are csr, as MXNet's documentation has it (its own are dense), with every `last_batch_handle`.
+    Without shuffling, whole batches are views of dense arrays; others are gathered by one indexing call for each array.
     The order of shuffled samples is MXNet's: it comes from ``numpy.random``, whose seed decides it.
 
     Parameters
     ----------
     data, label
-        An array, a list of arrays, or a dict from name to array; NumPy (becomes float32, as in MXNet) or NDArray
-        (type unchanged). Arrays of a dict are in the order of their names. Of a dataset of h5py and of a sparse matrix
-        of SciPy each batch reads its rows, as dense float32; when shuffled, a dataset is read row by row.
+        An array, a list of arrays, or a dict from name to array; NumPy (becomes float32, as in MXNet), NDArray (type
+        unchanged), or a sparse matrix of SciPy (becomes csr of float32). Arrays of a dict are in the order of their
+        names. Of a dataset of h5py each batch reads its rows, as float32; when shuffled, it is read row by row.
     batch_size
         Samples in a batch.
     shuffle
@@ -156,11 +158,10 @@ class NDArrayIter(DataIter):
         >>> one.fingerprint() == same.fingerprint(), one.fingerprint() == other.fingerprint()
         (True, False)
         """
-        named = [
-            (name, samples.tensor) for name, samples in self.data + self.label if isinstance(samples, NDArray)
-        ]
-        # None with rows that are read on demand: to sample them would read all over a file.
-        return fingerprint_of(named) if len(named) == self.num_source else None
+        arrays = [(name, each) for name, each in self.data + self.label if isinstance(each, NDArray)]
+        if len(arrays) < self.num_source:
+            return None  # to sample rows that are read on demand would read all over a file
+        return fingerprint_of(pair for name, each in arrays for pair in tensors_of(name, each))
 
     def reset(self) -> None:
         """Begin a new epoch; samples left over by ``'roll_over'`` come first in it.
@@ -279,7 +280,7 @@ class NDArrayIter(DataIter):
         start, stop = self.cursor, self.cursor + self.batch_size
         whole = start >= 0 and stop <= self.num_data
         if whole and self._order is None:
-            # Consecutive samples: views, without a copy.
+            # Consecutive samples: of dense arrays views, without a copy.
             return [rows_between(samples, start, stop) for _, samples in arrays]
         indices = self._order[start:stop] if whole else self._indices_between(start, stop)  # type: ignore[index]  # None has returned
         return [rows_at(samples, indices) for _, samples in arrays]
@@ -309,7 +310,10 @@ def named_arrays(
 def _as_samples(value: SampleArray, who: str) -> Samples:
     samples: Samples
     if isinstance(value, NDArray):
-        samples = value
+        # Rows of any other storage are dense, as in MXNet.
+        samples = value if value.stype in (DENSE, "csr") else value.tostype(DENSE)
+    elif (sparse := from_scipy(value)) is not None:
+        samples = sparse
     elif (on_demand := rows_on_demand(value)) is not None:
         samples = on_demand
     elif isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "shape")):
