@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_map
 
 import rebind as mx
 from rebind.errors import ShapeError
+from rebind.module.label_checks import check_classes
 
 from .classifier import batches, fit, network
 
@@ -28,11 +29,11 @@ def regression(loss: str, count: int = 1) -> Any:
     return mx.mod.Module(getattr(mx.sym, loss)(net, mx.sym.var("softmax_label"), name="lro"))
 
 
-def with_nan(kind: str, sample: int) -> Any:
+def with_nan(kind: str, sample: int, stype: str = "default") -> Any:
     """Return batches of four of which a sample of the data, or a label, is NaN."""
     data, label = np.ones((12, 4), "float32"), np.zeros(12, "float32")
     (data if kind == "data" else label)[sample] = np.nan
-    return mx.io.NDArrayIter(data, label, 4)
+    return mx.io.NDArrayIter(mx.nd.array(data).tostype(stype), label, 4)
 
 
 class Plain(mx.io.DataIter):
@@ -98,6 +99,10 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     ),
     "NaN in a later batch": (
         lambda: fit(data=with_nan("data", 9), num_epoch=2),
+        "got NaN in 'data', sample 9, which is in batch 2 (counted from 0). What is trained on it can become NaN too.",
+    ),
+    "NaN in csr data": (
+        lambda: fit(data=with_nan("data", 9, "csr"), num_epoch=2),
         "got NaN in 'data', sample 9, which is in batch 2 (counted from 0). What is trained on it can become NaN too.",
     ),
     "NaN in a later batch of an iterator": (
@@ -215,3 +220,11 @@ def test_data_of_another_width_in_a_second_fit_are_named(settings: dict[str, Any
         ShapeError, match=r"data must fit the weights, which are for 'data' .*; got 'data' \(4, 6\)"
     ):
         fit(fit(), batches(width=6), **settings)
+
+
+def test_labels_of_csr_are_not_made_dense() -> None:
+    module = regression("LinearRegressionOutput")
+    module.bind([("data", (8, 4))], [("softmax_label", (8, 1))])
+    x = mx.nd.ones((8, 1)).tostype("csr").storage
+    wide = mx.nd.sparse.CSRNDArray(type(x)(x.data, x.indptr, x.indices, (8, 10**12)))
+    check_classes(module, mx.metric.create("mse"), [wide])

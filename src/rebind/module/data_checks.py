@@ -18,6 +18,8 @@ from ..io import DataDesc
 from ..metric import Accuracy, EvalMetric
 from ..metric.base import members_of
 from ..ndarray import NDArray
+from ..ndarray.sparse.csr import CSRStorage
+from ..ndarray.storage import DenseStorage
 from ..overriding import overrides
 from ..symbol import Symbol
 from .batches import AnyBatch, held_arrays, labels_of, whole
@@ -220,12 +222,18 @@ def _warn_of_nan(pairs: Iterable[tuple[str, object]], where: str, batch_size: in
 
 
 def _first_nan(value: object) -> int | None:
-    """Return the number of the first sample with a NaN; None without one, and for what is no dense array."""
-    tensor = value.tensor.detach() if isinstance(value, NDArray) and value.stype == "default" else None
-    if tensor is None or not tensor.is_floating_point() or not tensor.numel():
+    """Return the number of the first sample with a NaN; None without one, and for what is no dense or csr array."""
+    storage = value.storage if isinstance(value, NDArray) else None
+    if not isinstance(storage, (DenseStorage, CSRStorage)):
+        return None
+    tensor = (storage.data if isinstance(storage, CSRStorage) else storage.tensor).detach()
+    if not tensor.is_floating_point() or not tensor.numel():
         return None
     # A sum is one pass without an array of flags, and NaN where one of its terms is; so are infinities of both signs.
     if not math.isnan(tensor.sum().item()):
         return None
     flags = torch.isnan(tensor.reshape(tensor.shape[0] if tensor.dim() else 1, -1)).any(1)
-    return int(torch.nonzero(flags)[0]) if bool(flags.any()) else None
+    if not bool(flags.any()):
+        return None
+    first = torch.nonzero(flags)[0]
+    return int(storage.row_of_each()[first] if isinstance(storage, CSRStorage) else first)

@@ -22,6 +22,7 @@ from ..metric.base import members_of
 from ..ndarray import NDArray
 from ..ndarray.reading import read_numbers
 from ..ops import Asked, Labels
+from ..ops.storage_types import DENSE
 from ..shapes import Shape
 from .descs import read_descs
 from .steps import Steps
@@ -49,7 +50,12 @@ def check_classes(module: Steps, metric: EvalMetric, labels: Sequence[NDArray]) 
         return
     descs = read_descs(module.label_shapes, "label_shapes")
     sizes = {desc.name: prod(desc.shape) for desc in descs}
-    values = {desc.name: _numbers(label) for desc, label in zip(descs, labels, strict=False)}
+    # Labels of a sparse storage are no classes, and as dense ones may not fit into memory.
+    values = {
+        desc.name: _numbers(label)
+        for desc, label in zip(descs, labels, strict=False)
+        if getattr(label, "stype", DENSE) == DENSE
+    }
     for node, asks, name, shape in _losses(module, values):
         # As many numbers as scores: probabilities of all classes.
         if sizes[name] != prod(shape):
