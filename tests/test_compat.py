@@ -592,8 +592,7 @@ def test_the_garbage_collector_is_as_before_the_import(before: str, wanted: str)
 
 ABSENT = """
     profiler onnx rtc library notebook kvstore_server np npx th contrib.onnx contrib.quantization contrib.tensorboard
-    contrib.io nd.np sym.np nd.contrib.dgl_subgraph
-    io.MXDataIter model._train_multi_device kvstore.KVStoreServer test_utils.rand_sparse_ndarray
+    contrib.io nd.np sym.np nd.contrib.dgl_subgraph io.MXDataIter model._train_multi_device kvstore.KVStoreServer
     gluon.Trainer.step gluon.data.DataLoader.lower base.check_call autograd.check_call
 """
 

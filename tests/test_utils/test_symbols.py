@@ -82,9 +82,9 @@ def test_check_symbolic_backward(grad_req):
     ("call", "error", "says"),
     [
         (
-            lambda: tu.check_symbolic_backward(X, [ONES], [ONES], [ONES], grad_stypes={"x": "row_sparse"}),
+            lambda: tu.check_symbolic_backward(X, [ONES], [ONES], [ONES], grad_stypes={"x": "rows"}),
             ValueError,
-            r"'row_sparse'\. Sparse storage is not supported yet",
+            "stype must be 'default', 'row_sparse' or 'csr'; got 'rows'",
         ),
         (
             lambda: tu.check_symbolic_backward(X, [ONES], [ONES], {}),
@@ -256,22 +256,16 @@ def sgd(**changed):
 
 @pytest.mark.parametrize(("shape", "count"), [((2, 3), 1), ([(2, 3), (2,)], 2)])
 @pytest.mark.parametrize(
-    ("changed", "storage", "outcome"),
+    ("changed", "outcome"),
     [
-        pytest.param({}, {}, nullcontext(), id="equal"),
-        pytest.param({"learning_rate": 0.2}, {}, pytest.raises(AssertionError), id="learning_rate"),
-        pytest.param({"momentum": 0.0}, {}, pytest.raises(AssertionError), id="momentum"),
-        pytest.param(
-            {},
-            {"w_stype": "row_sparse"},
-            pytest.raises(ValueError, match="must be 'default'; got 'row_sparse'"),
-            id="sparse",
-        ),
+        pytest.param({}, nullcontext(), id="equal"),
+        pytest.param({"learning_rate": 0.2}, pytest.raises(AssertionError), id="learning_rate"),
+        pytest.param({"momentum": 0.0}, pytest.raises(AssertionError), id="momentum"),
     ],
 )
-def test_compare_optimizer(shape, count, changed, storage, outcome):
+def test_compare_optimizer(shape, count, changed, outcome):
     with outcome:
-        tu.compare_optimizer(sgd(), sgd(**changed), shape, "float32", ntensors=count, **storage)
+        tu.compare_optimizer(sgd(), sgd(**changed), shape, "float32", ntensors=count)
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3,), (1, 3), (2, 1), ()])

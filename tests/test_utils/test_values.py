@@ -131,11 +131,6 @@ def test_random_sizes_take_all_values_of_their_range(draw, count, expected):
             TypeError,
             r"set_default_context: ctx: must be a Device",
         ),
-        (
-            lambda: tu.rand_ndarray((2, 3), "csr", density=0.5),
-            ValueError,
-            r"rand_ndarray: stype .* got 'csr'. Sparse storage is not supported yet",
-        ),
         (lambda: tu.rand_ndarray((2, 3), "dense"), ValueError, r"rand_ndarray: stype must be .* got 'dense'"),
         (lambda: tu.rand_shape_2d(0, 2), ValueError, r"largest sizes must be >= 1; got \(0, 2\)"),
         (lambda: tu.random_sample([1, 2], 3), ValueError, r"k must be in 0\.\.2; got 3"),

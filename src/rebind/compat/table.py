@@ -312,7 +312,6 @@ SHARED: dict[str, str] = {
 }  # fmt: skip
 
 _ITERATORS = "mx.io.NDArrayIter takes arrays, and `fit` any iterable of mx.io.DataBatch."
-_SPARSE = "Arrays are dense; nd.sparse has the operators for them."
 _FILES = "Load the data with NumPy, scikit-learn or torchvision; mx.io.NDArrayIter takes arrays."
 _GLUON = "rebind has the part of gluon that makes symbols; train them with mx.mod.Module."
 
@@ -329,9 +328,6 @@ _INSTEAD: dict[str, str] = {
     """,
     _ITERATORS: """
         MXDataIter
-    """,
-    _SPARSE: """
-        create_sparse_array create_sparse_array_zd rand_sparse_ndarray shuffle_csr_column_indices
     """,
     _FILES: """
         get_im2rec_path

@@ -7,6 +7,13 @@ rebind's errors. Data are drawn from NumPy's global generator: ``np.random.seed`
 from typing import TYPE_CHECKING
 
 from ..absent import old_names
+from .arrays import (
+    create_sparse_array,
+    create_sparse_array_zd,
+    rand_ndarray,
+    rand_sparse_ndarray,
+    shuffle_csr_column_indices,
+)
 from .compare import (
     almost_equal,
     almost_equal_ignore_nan,
@@ -31,7 +38,6 @@ from .data import (
     create_vector,
     np_reduce,
     rand_coord_2d,
-    rand_ndarray,
     rand_shape_2d,
     rand_shape_3d,
     rand_shape_nd,
@@ -111,6 +117,8 @@ __all__ = [
     "compare_ndarray_tuple",
     "compare_optimizer",
     "create_2d_tensor",
+    "create_sparse_array",
+    "create_sparse_array_zd",
     "create_vector",
     "default_atols",
     "default_context",
@@ -157,6 +165,7 @@ __all__ = [
     "rand_shape_2d",
     "rand_shape_3d",
     "rand_shape_nd",
+    "rand_sparse_ndarray",
     "random_arrays",
     "random_sample",
     "random_uniform_arrays",
@@ -166,6 +175,7 @@ __all__ = [
     "same_symbol_structure",
     "set_default_context",
     "setenv",
+    "shuffle_csr_column_indices",
     "simple_forward",
     "var_check",
     "verify_generator",

@@ -7,16 +7,21 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from .. import dtypes
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import NameLookupError, ParameterError, near_names
 from ..executor import Executor, GradReqs
 from ..ndarray import NDArray, array
+from ..ndarray.base import wrap
+from ..ops.storage_types import DENSE
 from ..symbol import Symbol
+from .arrays import rand_ndarray
 from .defaults import ArrayLike, as_numpy
 
 __all__ = [
-    "ArraysLike", "by_name", "dense_only", "must_be_known", "on_device", "parsed", "put_state", "requests_of",
+    "ArraysLike", "by_name", "copy_of", "initial_gradients", "must_be_known", "on_device", "parsed", "put_state",
+    "requests_of",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -62,10 +67,23 @@ def on_device(values: Mapping[str, ArrayLike], ctx: Device, dtype: DTypeLike) ->
     <class 'numpy.int8'>
     """
     own = isinstance(dtype, str) and dtype == "asnumpy"
-    return {
-        name: array(as_numpy(value), ctx, as_numpy(value).dtype if own else dtype)
-        for name, value in values.items()
-    }
+    return {name: copy_of(value, ctx, None if own else dtype) for name, value in values.items()}
+
+
+def copy_of(value: ArrayLike, ctx: Device, dtype: DTypeLike | None) -> NDArray:
+    """Return a copy on a device, in another type unless that is None; of a sparse array a sparse one.
+
+    >>> import rebind as mx
+    >>> copy_of(mx.nd.ones((1, 2)).tostype("csr"), mx.cpu(1), "float64")
+    <BLANKLINE>
+    [[1. 1.]]
+    <CSRNDArray 1x2 @cpu(1)>
+    """
+    if isinstance(value, NDArray) and value.stype != DENSE:
+        kind = None if dtype is None else dtypes.torch_dtype(dtype)
+        return wrap(value.storage.to(ctx.torch, kind, copy=True), ctx)
+    numbers = as_numpy(value)
+    return array(numbers, ctx, numbers.dtype if dtype is None else dtype)
 
 
 def parsed(
@@ -103,19 +121,22 @@ def requests_of(who: str, grad_req: GradReqs, names: Sequence[str]) -> dict[str,
     return by_name(who, grad_req, names)
 
 
-def dense_only(who: str, stypes: Mapping[str, str] | None) -> None:
-    """Raise a ParameterError for a storage type other than dense.
+def initial_gradients(
+    who: str, args: Mapping[str, NDArray], names: Iterable[str], stypes: Mapping[str, str] | None
+) -> dict[str, NDArray]:
+    """Return a random array for the gradient of each argument, of the storage type that `stypes` has for its name.
 
-    >>> dense_only("check", {"weight": "csr"})
-    Traceback (most recent call last):
-    rebind.errors.ParameterError: check: the storage type of 'weight' must be 'default'; got 'csr'. ...
+    >>> import rebind as mx
+    >>> grads = initial_gradients("check", {"w": mx.nd.ones((3, 2))}, ["w"], {"w": "row_sparse"})
+    >>> grads["w"].stype
+    'row_sparse'
     """
-    for name, stype in (stypes or {}).items():
-        if stype != "default":
-            raise ParameterError(
-                f"{who}: the storage type of {name!r} must be 'default'; got {stype!r}. "
-                "Sparse storage is not supported yet."
-            )
+    must_be_known(f"{who}: storage types of gradients", stypes or {}, list(args))
+    made = {}
+    for name in names:
+        like, stype = args[name], (stypes or {}).get(name, DENSE)
+        made[name] = rand_ndarray(like.shape, stype, dtype=like.dtype, ctx=like.device)
+    return made
 
 
 def put_state(executor: Executor, name: str, value: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Data for tests: random arrays and shapes, small patterns, an endless iterator."""
+"""Data for tests: random NumPy arrays and shapes, small patterns, an endless iterator."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ..device import Device
 from ..dtypes import DTypeLike
 from ..errors import ParameterError, ShapeError
 from ..io import DataBatch, DataIter
 from ..ndarray import NDArray, array
-from .defaults import default_dtype
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,7 +24,6 @@ __all__ = [
     "create_vector",
     "np_reduce",
     "rand_coord_2d",
-    "rand_ndarray",
     "rand_shape_2d",
     "rand_shape_3d",
     "rand_shape_nd",
@@ -71,48 +68,6 @@ def random_sample(population: Sequence[T], k: int) -> list[T]:
     if not 0 <= k <= len(population):
         raise ParameterError(f"random_sample: k must be in 0..{len(population)}; got {k}")
     return [population[i] for i in np.random.permutation(len(population))[:k]]
-
-
-def rand_ndarray(
-    shape: Sequence[int],
-    stype: str = "default",
-    density: float | None = None,
-    dtype: DTypeLike | None = None,
-    modifier_func: Callable[..., float] | None = None,
-    shuffle_csr_indices: bool = False,
-    distribution: str | None = None,
-    ctx: Device | None = None,
-) -> NDArray:
-    """Return an array of normal numbers.
-
-    `density`, `modifier_func`, `shuffle_csr_indices` and `distribution` are MXNet's, for filling sparse arrays: they
-    have no effect on a dense one.
-
-    Parameters
-    ----------
-    shape
-        The shape.
-    stype
-        The storage type; ``'row_sparse'`` and ``'csr'`` are not supported yet.
-    dtype
-        The type of the elements, float32 if None.
-    ctx
-        The device, the default one if None.
-    density, modifier_func, shuffle_csr_indices, distribution
-        Of sparse arrays.
-
-    Examples
-    --------
-    >>> rand_ndarray((2, 3), dtype="float64").shape
-    (2, 3)
-    """
-    if stype in ("row_sparse", "csr"):
-        raise ParameterError(
-            f"rand_ndarray: stype must be 'default'; got {stype!r}. Sparse storage is not supported yet."
-        )
-    if stype != "default":
-        raise ParameterError(f"rand_ndarray: stype must be 'default', 'row_sparse' or 'csr'; got {stype!r}")
-    return array(np.random.normal(size=tuple(shape)), ctx, default_dtype() if dtype is None else dtype)
 
 
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, ParameterError
 from ..executor import Executor
 from ..ndarray import array
 from ..symbol import Symbol
-from .binding import ArraysLike, dense_only, must_be_known, on_device, parsed, put_state
+from .binding import ArraysLike, initial_gradients, must_be_known, on_device, parsed, put_state
 from .compare import assert_almost_equal
 from .defaults import RTOLS, STEPS, ArrayLike, as_numpy, get_atol, get_rtol
 
@@ -136,7 +136,7 @@ def check_numeric_gradient(
     ctx
         The device, the default one if None.
     grad_stype_dict
-        The storage types of the gradients; only ``'default'``.
+        The storage types of the gradients by name, for those that are not dense.
     dtype
         The type that `backward` is run in.
 
@@ -156,7 +156,6 @@ def check_numeric_gradient(
     AssertionError: NUMERICAL_x and BACKWARD_x differ: 1 of 1 elements (100%) ...
     """
     who = "check_numeric_gradient"
-    dense_only(who, grad_stype_dict)
     kind = dtypes.name(dtype)
     if kind not in RTOLS:
         raise ParameterError(f"{who}: dtype must be one of {', '.join(RTOLS)}; got {dtype!r}")
@@ -169,8 +168,7 @@ def check_numeric_gradient(
     # 'null' is checked, too: its gradient must not change. 'absent' is not.
     chosen = [name for name, request in requests.items() if request != "absent"]
     # Random, so that 'add' is seen to add and 'null' to leave it.
-    before = {name: np.random.normal(size=args[name].shape) for name in chosen}
-    grads = {name: array(before[name], device, dtype) for name in chosen}
+    grads = initial_gradients(who, args, chosen, grad_stype_dict)
     before = {name: grads[name].asnumpy().astype(np.float64) for name in chosen}
     wanted = {name: "null" if request == "absent" else request for name, request in requests.items()}
     executor = sym.bind(device, args, grads, wanted, aux)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from ..dtypes import DTypeLike
 from ..errors import ParameterError
 from ..optimizer import Optimizer
-from .binding import dense_only
+from .arrays import rand_ndarray
 from .compare import compare_ndarray_tuple
-from .data import rand_ndarray
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -42,7 +41,7 @@ def compare_optimizer(
     dtype
         The type of weights and gradients.
     w_stype, g_stype
-        The storage types of weights and gradients; only ``'default'``.
+        The storage types of weights and gradients; all rows of sparse weights are stored.
     rtol, atol
         Tolerances.
     compare_states
@@ -55,12 +54,11 @@ def compare_optimizer(
     >>> import rebind as mx
     >>> compare_optimizer(mx.optimizer.SGD(), mx.optimizer.SGD(momentum=0), (2, 3), "float32")
     """
-    dense_only("compare_optimizer", {"weight": w_stype, "gradient": g_stype})
     shapes = list(shape) if _are_shapes(shape) else [shape] * ntensors
     if len(shapes) != ntensors:
         raise ParameterError(f"compare_optimizer: ntensors must be the number of shapes; got {ntensors}")
-    start = [rand_ndarray(one, dtype=dtype) for one in shapes]
-    grads = [rand_ndarray(one, dtype=dtype) for one in shapes]
+    start = [rand_ndarray(one, w_stype, density=1.0, dtype=dtype) for one in shapes]
+    grads = [rand_ndarray(one, g_stype, dtype=dtype) for one in shapes]
     # Each optimizer gets copies of the gradients too, since it may write into them.
     made = []
     for opt in (opt1, opt2):

@@ -14,7 +14,7 @@ from ..errors import ParameterError, near_names
 from ..executor import Executor, GradReqs
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
-from .binding import ArraysLike, by_name, dense_only, parsed, requests_of
+from .binding import ArraysLike, by_name, copy_of, initial_gradients, parsed, requests_of
 from .compare import assert_almost_equal
 from .defaults import ArrayLike, as_numpy
 
@@ -151,7 +151,7 @@ def check_symbolic_backward(
         ``'write'``, ``'add'`` or ``'null'``: one for all, a list or a dict. The gradients begin as random numbers:
         ``'add'`` must add to them, ``'null'`` leave them as they are.
     grad_stypes
-        The storage types of the gradients; only ``'default'``.
+        The storage types of the gradients by name, for those that are not dense.
     rtol, atol, aux_states, ctx, equal_nan, dtype
         As for `check_symbolic_forward`.
 
@@ -167,7 +167,6 @@ def check_symbolic_backward(
     >>> grads = check_symbolic_backward(x * x, [np.array([3.0])], [np.array([1.0])], {"x": np.array([6.0])})
     """
     who = "check_symbolic_backward"
-    dense_only(who, grad_stypes)
     device, args, aux = parsed(who, sym, location, aux_states, ctx, dtype)
     names = sym.list_arguments()
     if isinstance(expected, Mapping):
@@ -180,8 +179,7 @@ def check_symbolic_backward(
     if not checked:
         raise ParameterError(f"{who}: expected must have the gradient of one argument or more; got none")
     requests = requests_of(f"{who}: grad_req", grad_req, names)
-    before = {name: np.random.normal(size=args[name].shape) for name in checked}
-    grads = {name: array(before[name], device, args[name].dtype) for name in checked}
+    grads = initial_gradients(who, args, checked, grad_stypes)
     before = {name: grads[name].asnumpy() for name in checked}  # as rounded to the type of the gradient
     executor = sym.bind(device, args, grads, requests, aux)
     executor.forward(is_train=True)
@@ -201,6 +199,6 @@ def _head_grads(who: str, executor: Executor, out_grads: OptionalArrays) -> list
     """Return the head gradients, each in the type and on the device of its output."""
     named = by_name(f"{who}: out_grads", out_grads, list(executor.output_dict))
     return [
-        None if grad is None else array(as_numpy(grad), output.device, output.dtype)
+        None if grad is None else copy_of(grad, output.device, output.dtype)
         for grad, output in zip(named.values(), executor.outputs, strict=True)
     ]
