@@ -11,24 +11,25 @@ import numpy as np
 
 import rebind as mx
 
-CITIES, JOBS, NUMBERS = 60, 40, 4
+CITIES, JOBS, NUMBERS = 30, 20, 4
 CROSSES = CITIES * JOBS
 EMBEDDED, HIDDEN = 8, 32
 BATCH, EPOCHS = 100, 10
-GOAL = 0.85  # the share of people held out whose class it is to find
+GOAL = 0.93  # the share of people held out whose class it is to find; the deep part alone finds 0.89
 
 
 def people(count=10_000):
     """Crosses as a csr matrix, categories, numbers, classes.
 
-    A class follows from the numbers, from the city and the job, and in one pair of them out of five it is the contrary.
+    A class follows from the numbers, the city and the job; one pair of city and job out of five is an exception.
     """
     random = np.random.RandomState(0)
     city, job = random.randint(CITIES, size=count), random.randint(JOBS, size=count)
     numbers = random.randn(count, NUMBERS).astype("float32")
     score = numbers @ random.randn(NUMBERS) + random.randn(CITIES)[city] + random.randn(JOBS)[job]
     cross = city * JOBS + job
-    classes = (score * np.where(random.rand(CROSSES) < 0.2, -1, 1)[cross] > 0).astype("float32")
+    exceptions = random.choice([-5, 0, 5], size=CROSSES, p=[0.1, 0.8, 0.1])
+    classes = (score + exceptions[cross] > 0).astype("float32")
     crosses = mx.nd.sparse.csr_matrix(
         (np.ones(count, "float32"), cross, np.arange(count + 1)), shape=(count, CROSSES)
     )
@@ -75,7 +76,7 @@ def train(data, epochs=EPOCHS, initializer=None):
         data,
         kvstore=mx.kv.create("local"),
         optimizer="adam",
-        optimizer_params={"learning_rate": 0.005},
+        optimizer_params={"learning_rate": 0.01},
         initializer=initializer or mx.init.Normal(0.1),
         num_epoch=epochs,
         sparse_row_id_fn=rows_of,
