@@ -305,10 +305,6 @@ def test_names_can_be_imported(mx: Any, line: str) -> None:
         ),
         (lambda mx: mx.gluon.nn.Dense(2).summary(), r"Block\.summary is not part .*mx\.viz\.print_summary"),
         (
-            lambda mx: mx.gluon.nn.Dense(2).weight.row_sparse_data(mx.nd.ones(2)),
-            r"Parameter\.row_sparse_data is not part .*use data\(\)",
-        ),
-        (
             lambda mx: importlib.import_module("mxnet.contrib.quantization").quantize_model(),
             r"contrib\.quantization\.quantize_model is not part of rebind\. Its operators are in",
         ),

@@ -178,6 +178,15 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """An interrupt is Python's own exception, also where a shell that started the tests ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_says_where_and_shows_no_inside_of_libraries() -> None:
     timer = threading.Timer(0.5, _thread.interrupt_main)
     timer.start()
@@ -191,6 +200,7 @@ def test_an_interrupt_says_where_and_shows_no_inside_of_libraries() -> None:
     )  # where `fit` was called, and its loop
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_within_pytorch_ends_at_the_programs_own_line() -> None:
     class Slow(Plain):
         def next(self) -> Any:

@@ -27,12 +27,12 @@ def _casts_to(stype: str) -> Callable[[Params], bool]:
     return lambda p: bool(p.stype == stype)
 
 
-# The gradient is stored as the output is, whatever the input is.
-for _stype in ("default", "csr", "row_sparse"):
+# The gradient is stored as the output is, whatever the input is. Of dense inputs the operator itself makes dense outputs.
+for _given, _stype in (("csr", "default"), ("row_sparse", "default"), ("*", "csr"), ("*", "row_sparse")):
 
     @storage_kernel(
         "cast_storage",
-        ["*"],
+        [_given],
         (_stype,),
         when=_casts_to(_stype),
         gradient=_cast_gradient,
