@@ -19,6 +19,7 @@ from .ndarray import NDArray
 from .ndarray.gradients import GradReq, explain_second_backward, mark, roots, run_backward
 from .ndarray.history import free, nodes_behind, opaque_node, source_of
 from .ndarray.integer_gradients import wrap_recorded
+from .ndarray.storage_tensor import StorageTensor
 from .params import format_value
 from .symbol import Symbol
 
@@ -471,12 +472,19 @@ def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor
 def _outputs(forward: Forward, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Run `forward`; an output that shares memory with an input is copied."""
     # torch forbids a function to return an input, or a view of one, as a new output.
-    memories = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+    memories = {_memory(tensor) for tensor in tensors}
     with _state(False, None):
         return [
-            value.clone() if value.untyped_storage().data_ptr() in memories else value.detach()
+            value.clone() if _memory(value) in memories else value.detach()
             for value in forward([tensor.detach() for tensor in tensors])
         ]
+
+
+def _memory(tensor: Tensor) -> int:
+    """Return what is the same for tensors in one memory."""
+    if isinstance(tensor, StorageTensor):
+        return id(tensor.stored)
+    return tensor.untyped_storage().data_ptr()
 
 
 class _UserCode(torch.autograd.Function):

@@ -38,7 +38,7 @@ def storage_kernels(
             continue
         stypes = [found.get(entry, DENSE) for entry in node.inputs]
         outputs, kernel, falls_back = infer_storage_types(node.operator, node.params, stypes)
-        if kernel is None or (kernel.gradient is None and node in needs_gradient):
+        if kernel is None or (not kernel.has_gradient and node in needs_gradient):
             if falls_back or kernel is not None:
                 warn_of_fallback(node.operator, stypes)
             continue

@@ -168,7 +168,7 @@ class CodeWriter:
     def _kernel(self, node: Application) -> Function:
         """Return the function that computes a node."""
         op = node.operator
-        if node in self.storage_kernels:
+        if node in self.storage_kernels and op.kernels.make is None:
             return on_tensors(self.storage_kernels[node])
         if op.subgraphs:
             return ControlFlow(node, self.target, body_code)

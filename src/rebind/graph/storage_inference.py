@@ -80,7 +80,7 @@ def _gradients_of(node: Application, stypes: Sequence[str]) -> Sequence[str | No
     """Return the storage types of the gradients of an operator's inputs; None for one that has none."""
     op = node.operator
     kernel = infer_storage_types(op, node.params, stypes).kernel
-    if kernel is not None and kernel.gradient is not None:
+    if kernel is not None and kernel.has_gradient:
         # `add_n` and the like: the last one is that of all further inputs.
         return (*kernel.gradients, *kernel.gradients[-1:] * (len(stypes) - len(kernel.gradients)))
     # A loss needs no head gradient either, but has a rule of its own.

@@ -297,7 +297,7 @@ def _storage_kernel(
     present = [array for array in arrays if array is not None]
     kernel = infer_storage_types(op, p, [array.stype for array in present]).kernel
     needs_gradient = recording and any([array.is_recorded for array in present])
-    return None if kernel is None or (needs_gradient and kernel.gradient is None) else kernel
+    return None if kernel is None or (needs_gradient and not kernel.has_gradient) else kernel
 
 
 def _run_storage_kernel(
@@ -312,12 +312,12 @@ def _run_storage_kernel(
     if len({storage.dtype for storage in storages if storage is not None}) > 1:
         op.check_types(storages, p)
     keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
-    if not recording or kernel.gradient is None:
+    if not kernel.is_recorded and (not recording or kernel.gradient is None):
         with grad_mode(False):
             result = kernel.function(*storages, **keywords)
         return result if isinstance(result, tuple) else [result], device
     tensors = [None if array is None else _recorded_source(array) for array in arrays]
-    with grad_mode(True):
+    with grad_mode(recording):
         result = on_tensors(kernel)(*tensors, **keywords)
     results = result if isinstance(result, tuple) else (result,)
     return [

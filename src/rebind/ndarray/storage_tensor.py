@@ -122,6 +122,8 @@ def on_tensors(kernel: StorageKernel) -> Function:
     >>> on_tensors(kernel)(torch.ones(2))
     tensor([2., 2.])
     """
+    if kernel.is_recorded:
+        return kernel.function
 
     @functools.wraps(kernel.function)
     def function(*tensors: Tensor | None, **keywords: Any) -> Any:

@@ -187,7 +187,9 @@ class CustomOpProp:
         return in_type, [first] * len(self.list_outputs()), [first] * len(self.list_auxiliary_states())
 
     def infer_storage_type(self, in_stype: list[str]) -> Sequence[Sequence[str]]:
-        """Return the kinds of storage; all are dense here.
+        """Return the storage types of inputs, outputs and auxiliary states; by default outputs are dense.
+
+        It is asked where an input is not dense. Without it the operator is given dense copies.
 
         >>> CustomOpProp().infer_storage_type(["default"])
         (['default'], ['default'], [])
@@ -203,7 +205,7 @@ class CustomOpProp:
         igrad_stype: list[str],
         aux_stype: list[str],
     ) -> Sequence[Sequence[str]]:
-        """Return the kinds of storage in `backward`; all are dense here."""
+        """Return the storage types in `backward`: by default as they come, and dense gradients."""
         return ograd_stype, in_stype, out_stype, ["default"] * len(igrad_stype), aux_stype
 
     def declare_backward_dependency(

@@ -231,8 +231,32 @@ class Description(NamedTuple):
         with user_code(self.name, "declare_backward_dependency"):
             self.prop.declare_backward_dependency(*groups)
 
+    def storage_types(self, stypes: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """Return the storage types of the outputs and of the inputs' gradients; None where the user's class has none.
+
+        >>> from rebind.operator import CustomOpProp
+        >>> class Same(CustomOpProp):
+        ...     def infer_storage_type(self, in_stype):
+        ...         return in_stype, in_stype, []
+        >>> Description.of("same", Same()).storage_types(["csr"])
+        (('csr',), ('default',))
+        """
+        if type(self.prop).infer_storage_type is CustomOpProp.infer_storage_type:
+            return None
+        inputs, states = list(stypes[: len(self.arguments)]), list(stypes[len(self.arguments) :])
+        with user_code(self.name, "infer_storage_type"):
+            outputs = list(self.prop.infer_storage_type(list(inputs))[1])
+        with user_code(self.name, "infer_storage_type_backward"):
+            found = self.prop.infer_storage_type_backward(
+                list(outputs), list(inputs), list(outputs), ["default"] * len(inputs), states
+            )
+        gradients = list(found[3])
+        self._check_counts("infer_storage_type", inputs, outputs, states)
+        self._check_counts("infer_storage_type_backward", gradients, outputs, states)
+        return tuple(outputs), (*gradients, *states)
+
     def infer_storage(self, *, backward: bool = False) -> None:
-        """Ask the user's class for storage types, where MXNet does: of no effect, since all arrays are dense.
+        """Ask the user's class for storage types of dense arrays, where MXNet does: of no effect.
 
         >>> from rebind.operator import CustomOpProp
         >>> Description.of("copy", CustomOpProp()).infer_storage(backward=True)

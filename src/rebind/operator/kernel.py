@@ -14,6 +14,10 @@ from ..device import Device, device_of
 from ..errors import ArgumentError
 from ..grad_mode import grad_mode
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
+from ..ndarray.storage import convert, storage_kind
+from ..ndarray.storage_tensor import StorageTensor, as_dense, as_storage, as_tensor
+from ..ops.storage_types import DENSE
 from ..params import ParameterValue
 from ..shapes import Shape
 from .custom_op import CustomOp
@@ -113,10 +117,11 @@ class CustomKernel:
         """Return the outputs, one or a tuple; auxiliary states are written in place."""
         described = self.described
         count = len(described.arguments)
-        outputs: list[Tensor] = []
+        out_data: list[NDArray] = []
+        tensors, of_outputs, of_gradients = self._with_storage_types(tensors)
         # The user's code computes on the values alone: what it does is not recorded.
-        states = [NDArray(tensor.detach()) for tensor in tensors[count:]]
-        in_data = [NDArray(tensor.detach()) for tensor in tensors[:count]]
+        states = [_array(tensor) for tensor in tensors[count:]]
+        in_data = [_array(tensor) for tensor in tensors[:count]]
         # Without inputs it is where the executor is.
         array_device = (in_data or states)[0].device if tensors else device_of(device or torch.device("cpu"))
         created = self._bound
@@ -125,31 +130,54 @@ class CustomKernel:
         user = created.op
 
         def forward(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-            outputs.extend(_zeros(created.outputs, inputs[0].device if inputs else device))
-            out_data = [NDArray(value, array_device) for value in outputs]
+            made = _zeros(created.outputs, inputs[0].device if inputs else device)
+            out_data.extend(
+                _array(value, array_device, stype) for value, stype in zip(made, of_outputs, strict=True)
+            )
             with user_code(described.name, "forward", self.locate), _training(training):
-                user.forward(training, ["write"] * len(outputs), in_data, out_data, states)
-            return [value.tensor for value in out_data]
+                user.forward(training, ["write"] * len(out_data), in_data, out_data, states)
+            return [as_tensor(value.storage) for value in out_data]
 
         def backward(output_grads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
             if self._bound is None:
                 described.infer_storage(backward=True)
-            out_data = [NDArray(value.detach(), array_device) for value in outputs]
             # Zeros, since an operator may leave what it does not write, or add to it.
-            in_grad = [NDArray(torch.zeros_like(value.tensor), array_device) for value in in_data]
+            in_grad: list[NDArray] = [
+                wrap(
+                    storage_kind(stype, _WHO).zeros(value.shape, value.storage.dtype, value.storage.device),
+                    array_device,
+                )
+                for value, stype in zip(in_data, of_gradients, strict=True)
+            ]
             request = ["write" if wanted else "null" for wanted in needed[:count]]
             # Autograd may hand over an expanded number, which user code could not write into or take apart.
-            head_grads = [NDArray(head.contiguous(), array_device) for head in output_grads]
+            head_grads = [
+                _array(head if isinstance(head, StorageTensor) else head.contiguous(), array_device, stype)
+                for head, stype in zip(output_grads, of_outputs, strict=True)
+            ]
             with user_code(described.name, "backward", self.locate), _training(training):
                 user.backward(request, head_grads, in_data, out_data, in_grad, states)
             gradients = [
-                gradient.tensor if wanted == "write" else None
+                as_tensor(gradient.storage) if wanted == "write" else None
                 for gradient, wanted in zip(in_grad, request, strict=True)
             ]
             return [*gradients, *[None] * len(states)]
 
         found = autograd.run_user_code(forward, backward, tensors)
         return found if len(found) > 1 else found[0]
+
+    def _with_storage_types(
+        self, tensors: tuple[Tensor, ...]
+    ) -> tuple[tuple[Tensor, ...], Sequence[str], Sequence[str]]:
+        """Return the tensors to compute on, and the storage types of outputs and of the inputs' gradients."""
+        described = self.described
+        inputs = len(described.arguments)
+        if any(isinstance(tensor, StorageTensor) for tensor in tensors):
+            own = described.storage_types([as_storage(tensor).stype for tensor in tensors])
+            if own is not None:
+                return tensors, own[0], own[1][:inputs]
+            tensors = tuple(map(as_dense, tensors))  # the user's class knows dense arrays only
+        return tensors, [DENSE] * len(described.outputs), [DENSE] * inputs
 
 
 def once(described: Description) -> Callable[..., Any]:
@@ -190,6 +218,15 @@ def _check_operator(name: str, made: object, locate: Locate) -> None:
                 "out_data, aux), which writes the outputs"
             )
         )
+
+
+_WHO = "CustomOpProp.infer_storage_type: stype"
+
+
+def _array(tensor: Tensor, device: Device | None = None, stype: str | None = None) -> NDArray:
+    """Return the values of a tensor as an array for the user's code, of the storage type that its class names."""
+    storage = as_storage(tensor.detach())
+    return wrap(storage if stype is None else convert(storage, stype, _WHO), device)
 
 
 def _types_of(tensors: Sequence[Tensor]) -> list[ArrayType]:

@@ -71,6 +71,7 @@ def _operator(prop_class: Callable[..., CustomOpProp], given: Mapping[str, objec
             described.fill_shapes,
             types=dict.fromkeys((*arguments, *described.outputs, *states), "any"),
             types_rule=described.fill_types,
+            storage_rule=described.storage_types,
         ),
         Record(described.outputs),
     )

@@ -97,6 +97,8 @@ class StorageKernel:
     over
         ``over(*storages, **parameters)`` writes the output over the input that the operator may write over: what
         ``out=weight`` of an update runs. Without it such a call falls back to dense, or copies the output.
+    is_recorded
+        Whether the function is one of tensors, the storages among them as `StorageTensor`, which autograd records.
     """
 
     inputs: tuple[str, ...]
@@ -107,6 +109,12 @@ class StorageKernel:
     gradient: Callable[..., Any] | None = None
     gradients: tuple[str, ...] = ()
     over: Callable[..., None] | None = None
+    is_recorded: bool = False
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether it is known what gradients the inputs have."""
+        return self.is_recorded or self.gradient is not None
 
     def fits(self, p: Params, stypes: Sequence[str]) -> bool:
         """Return whether the kernel takes inputs of these storage types.
@@ -173,7 +181,7 @@ def declared_kernels() -> list[tuple[str, StorageKernel]]:
     """Return all kernels with the names of their operators.
 
     >>> import rebind.ndarray.sparse
-    >>> sorted({kernel.outputs for name, kernel in declared_kernels() if name == "square"})
+    >>> sorted({kernel.outputs for name, kernel in declared_kernels() if name == "sinh"})
     [('csr',), ('row_sparse',)]
     """
     return [(name, kernel) for name, kernels in _KERNELS.items() for kernel in kernels]
@@ -189,6 +197,12 @@ def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> Stora
     >>> infer_storage_types(find("exp"), Params(), ["csr"]).falls_back
     True
     """
+    rule = op.inference.storage_rule
+    if rule is not None and any(stype != DENSE for stype in stypes) and (own := rule(stypes)) is not None:
+        own_kernel = StorageKernel(
+            tuple(stypes), own[0], op.kernels.function, gradients=own[1], is_recorded=True
+        )
+        return StorageChoice(own[0], own_kernel, False)
     for kernel in _KERNELS.get(op.name, ()):
         if kernel.fits(p, stypes):
             outputs = kernel.outputs(p) if callable(kernel.outputs) else kernel.outputs

@@ -99,6 +99,9 @@ def one_shape(shapes: Shapes, p: Params) -> Sequence[Shape | None]:
     return [first] if all(shape == first for shape in others) else []
 
 
+StorageRule: TypeAlias = "Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[str, ...]] | None]"
+
+
 @dataclass(frozen=True)
 class Inference:
     """The rules that an operator declares; each may be absent.
@@ -129,6 +132,9 @@ class Inference:
         For inputs and outputs by name, their `TypeSlot`; ``*`` means each input of a variadic operator.
     types_rule
         Types that `types` cannot express: ``(types of inputs, p) -> {input or output: type}``.
+    storage_rule
+        Storage types of outputs, and of the gradients of inputs, from those of inputs that are not all dense, for an
+        operator whose function takes all storage types by itself; None where it takes dense arrays only.
     size
         How the size of the output follows from consumers, where the operator has no inputs.
 
@@ -149,6 +155,7 @@ class Inference:
     same_shape: bool = False
     types: TypeSlots | Callable[[Params], TypeSlots] | None = None
     types_rule: TypeRule | None = None
+    storage_rule: StorageRule | None = None
     size: SizeRule | None = None
 
     @property

@@ -27,7 +27,7 @@ def _casts_to(stype: str) -> Callable[[Params], bool]:
     return lambda p: bool(p.stype == stype)
 
 
-# The gradient is stored as the output is, whatever the input is. Of dense inputs the operator itself makes dense outputs.
+# The gradient is stored as the output is, whatever the input is. Dense outputs of dense inputs are the operator's own.
 for _given, _stype in (("csr", "default"), ("row_sparse", "default"), ("*", "csr"), ("*", "row_sparse")):
 
     @storage_kernel(
