@@ -1,23 +1,25 @@
-"""Sparse arrays whose parts do not fit: they can be made and looked at, and say what is wrong when they are used."""
+"""Sparse arrays whose parts do not fit: they can be made and looked at, and say what is wrong when they are used.
+
+MXNet makes such arrays too, and finds the fault in `check_format`, or never.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import torch
 from torch import Tensor
 
-from ...errors import MXNetError, ParameterError
+from ...errors import MXNetError
 from ..storage import Storage
+from .csr import CSRStorage
+from .row_sparse import RowSparseStorage
 
 __all__ = ["MalformedStorage", "checked_storage"]
 
 
 class MalformedStorage(Storage):
-    """Parts that are no array of a kind; every use but that of the parts themselves raises the error that was found.
-
-    MXNet makes such arrays too, and finds the fault in `check_format`, or never.
+    """Parts that are no array of a kind; every use but `tensors` raises the error that was found.
 
     Examples
     --------
@@ -31,14 +33,11 @@ class MalformedStorage(Storage):
     rebind.errors.ParameterError: indices must be from 0 to 2; got 7 at position 0
     """
 
-    __slots__ = ("_error", "_parts", "_shape", "array_class", "stype")
-
-    def __init__(
-        self, kind: type[Storage], shape: Sequence[int], members: Sequence[Tensor], error: MXNetError
-    ) -> None:
-        super().__init__()
-        self.stype, self.array_class = kind.stype, kind.array_class  # type: ignore[misc]  # as of the kind
-        self._shape, self._parts = tuple(shape), dict(zip(kind.members, members, strict=True))
+    def __init__(self, shape: Sequence[int], members: Sequence[Tensor], error: MXNetError) -> None:
+        super(Storage, self).__init__()
+        self.shared = False
+        self._shape = tuple(shape)
+        self._parts = dict(zip(self.members, members, strict=True))
         self._error = error
 
     @property
@@ -47,43 +46,40 @@ class MalformedStorage(Storage):
         return type(self._error)(*self._error.args)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape that the array was to have."""
-        return self._shape
-
-    @property
     def tensors(self) -> dict[str, Tensor]:
         """The parts by name."""
         return self._parts
 
-    @classmethod
-    def from_dense(cls, tensor: Tensor) -> NoReturn:
-        """Raise: no value makes a malformed array."""
-        raise ParameterError("an array whose parts do not fit takes no values; make a new one")
-
-    def to_dense(self) -> NoReturn:
-        """Raise the error that was found."""
+    def _refuse(self, *args: object, **keywords: object) -> NoReturn:
         raise self.error
 
-    def to(
-        self, device: torch.device | None = None, dtype: torch.dtype | None = None, copy: bool = False
-    ) -> NoReturn:
-        """Raise the error that was found."""
-        raise self.error
-
-    def __getattr__(self, name: str) -> Any:
-        # What a kind has beyond all kinds: kernels read parts by these names, and would read beyond memory.
-        raise self.error
+    to_dense = to = zeros_like = write = accumulate = write_rows = _refuse
+    # Kernels read the parts by these names, and would read beyond the memory of others.
+    data: Any = property(_refuse)
+    indices: Any = property(_refuse)
+    indptr: Any = property(_refuse)
+    is_whole: Any = property(_refuse)
 
 
-def checked_storage(kind: type[Storage], shape: Sequence[int], members: Sequence[Tensor]) -> Storage:
+class MalformedCSRStorage(MalformedStorage, CSRStorage):  # type: ignore[misc]  # attributes of the one are properties
+    """Parts that make no matrix."""
+
+
+class MalformedRowSparseStorage(MalformedStorage, RowSparseStorage):
+    """Parts that make no array of rows."""
+
+
+def checked_storage(
+    kind: type[CSRStorage | RowSparseStorage], shape: Sequence[int], members: Sequence[Tensor]
+) -> Storage:
     """Return the storage of a kind around its parts; one that raises at every use where they do not fit.
 
-    >>> from rebind.ndarray.sparse.row_sparse import RowSparseStorage
+    >>> import torch
     >>> checked_storage(RowSparseStorage, (2, 1), [torch.ones(1, 1), torch.tensor([1])]).to_dense().flatten()
     tensor([0., 1.])
     """
     try:
         return kind.from_members(shape, members)
     except MXNetError as error:
-        return MalformedStorage(kind, shape, members, error)
+        malformed = MalformedCSRStorage if kind is CSRStorage else MalformedRowSparseStorage
+        return malformed(shape, members, error)

@@ -96,7 +96,8 @@ class RowSparseStorage(Storage):
         if not tensor.dim():
             raise ShapeError("a row_sparse array must have at least one axis; got shape ()")
         tensor = tensor.detach()
-        indices = (tensor != 0).reshape(len(tensor), -1).any(1).nonzero().flatten()
+        has_value = tensor != 0
+        indices = (has_value.flatten(1).any(1) if tensor.dim() > 1 else has_value).nonzero().flatten()
         return cls(tensor[indices], indices, tensor.shape)
 
     @classmethod
