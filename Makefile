@@ -113,6 +113,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_numpy_shapes
 	"$(ORACLE)" -m tests.parity.generate_snippets
 	"$(ORACLE)" -m tests.parity.generate_sparse_examples
+	"$(ORACLE)" -m tests.parity.generate_sparse_arrays
 	$(BIN)/python -m tests.parity.write_files build/parity
 	"$(ORACLE)" -m tests.parity.generate --check build/parity
 	$(BIN)/python -m tests.parity.write_states build/parity-states
