@@ -26,6 +26,7 @@ from .networks import NETWORKS as ALL_NETWORKS
 from .networks import Network, attributed, build
 from .oracle import mx, origin, to_mxnet, to_numpy
 from .samples import NUMPY_SHAPES, array_files
+from .sparse_arrays import MIXED, mixed_arrays, shown
 
 EPOCH = 1
 
@@ -163,6 +164,7 @@ def check(directory: Path) -> int:
     checks: dict[str, Callable[[], None]] = {
         name: partial(_check_arrays, directory / name, content) for name, content in array_files().items()
     }
+    checks[MIXED] = partial(_check_sparse, directory / MIXED)
     checks["arrays-np_shape.params"] = partial(_check_numpy_shapes, directory / "arrays-np_shape.params")
     for network in ALL_NETWORKS:
         checks[network.name] = partial(_check_checkpoint, directory, network)
@@ -181,6 +183,15 @@ def check(directory: Path) -> int:
 
 def _check_arrays(path: Path, expected: Mapping[str, np.ndarray] | list[np.ndarray]) -> None:
     same_arrays(loaded(path), expected, what=path.name)
+
+
+def _check_sparse(path: Path) -> None:
+    arrays, wanted = mx.nd.load(str(path)), mixed_arrays(mx)
+    assert list(arrays) == list(wanted)
+    for name, array in arrays.items():
+        if array.stype != "default":
+            array.check_format(name != "out_of_order")
+        assert shown(array) == shown(wanted[name]), name
 
 
 def _check_numpy_shapes(path: Path) -> None:

@@ -4,16 +4,17 @@ Run with the Python of an environment that has MXNet 1.9.1::
 
     python -m tests.parity.generate_sparse_arrays
 
-It writes ``data/sparse_arrays.json`` and ``data/pickles/sparse.pkl`` beside this file.
+It writes ``data/sparse_arrays.json``, ``data/pickles/sparse.pkl`` and ``data/files/sparse-mixed.params`` beside this
+file.
 """
 
 from __future__ import annotations
 
 import pickle
 
-from .golden import DATA, write_manifest
+from .golden import DATA, FILES, write_manifest
 from .oracle import mx, origin
-from .sparse_arrays import EXPRESSIONS, GRADIENTS, gradients_of, names_for, shown
+from .sparse_arrays import EXPRESSIONS, GRADIENTS, MIXED, gradients_of, mixed_arrays, names_for, shown
 
 
 def answer(expression: str) -> object:
@@ -25,7 +26,7 @@ def answer(expression: str) -> object:
 
 
 def generate_sparse_arrays() -> None:
-    """Record the answers, the gradients and a pickle."""
+    """Record the answers, the gradients, a pickle and a file."""
     gradients = [gradients_of(mx, *case) for case in GRADIENTS]
     answers = {expression: answer(expression) for expression in EXPRESSIONS}
     write_manifest(
@@ -39,6 +40,9 @@ def generate_sparse_arrays() -> None:
         mx.nd.sparse.zeros("row_sparse", (2, 3)),
     ]
     (DATA / "pickles" / "sparse.pkl").write_bytes(pickle.dumps(arrays, protocol=2))
+    mixed = mixed_arrays(mx)
+    mx.nd.waitall()  # or sizes would be written that are not known yet
+    mx.nd.save(str(FILES / MIXED), mixed)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EXPRESSIONS", "GRADIENTS", "gradients_of", "names_for", "shown"]
+__all__ = ["EXPRESSIONS", "GRADIENTS", "MIXED", "gradients_of", "mixed_arrays", "names_for", "shown"]
+
+#: The file with `mixed_arrays`.
+MIXED = "sparse-mixed.params"
 
 _MATRIX = np.array([[0, 1.5, 0], [2, 0, 3], [0, 0, 0]], "float32")
 _OTHER = np.array([[0, 2, 1], [0.5, 0, 3], [0, 0, 0]], "float32")
@@ -27,6 +30,21 @@ def names_for(mx: Any) -> dict[str, Any]:
     names["p"] = mx.nd.sparse.csr_matrix(([1, 2, 3], [1, 0, 2], [0, 1, 1, 3]), shape=(3, 3))
     names["q"] = mx.nd.sparse.row_sparse_array(([[1, 2], [3, 4]], [1, 3]), shape=(5, 2))
     return names
+
+
+def mixed_arrays(mx: Any) -> dict[str, Any]:
+    """Return arrays of all storage types: of each type of numbers, without stored elements, of three axes."""
+    names = names_for(mx)
+    arrays = {"dense": names["d"], "csr": names["p"], "rows": names["q"]}
+    for dtype in ("float16", "float64", "uint8", "int32", "int8", "int64"):
+        arrays[f"csr_{dtype}"] = names["p"].astype(dtype)
+        arrays[f"rows_{dtype}"] = names["q"].astype(dtype)
+    arrays["no_elements"] = mx.nd.sparse.zeros("csr", (2, 3))
+    arrays["no_rows"] = mx.nd.sparse.zeros("row_sparse", (2, 3))
+    arrays["zeros"] = mx.nd.sparse.csr_matrix(([0, 1], [0, 1], [0, 1, 2]), shape=(2, 2))
+    arrays["out_of_order"] = mx.nd.sparse.row_sparse_array(([[1, 2], [3, 4]], [3, 0]), shape=(5, 2))
+    arrays["cube"] = mx.nd.sparse.row_sparse_array((np.ones((1, 2, 2), "float32"), [2]), shape=(4, 2, 2))
+    return arrays
 
 
 def shown(value: Any) -> Any:

@@ -17,6 +17,7 @@ from .golden import NETWORKS, group, read_arrays
 from .networks import NETWORKS as ALL_NETWORKS
 from .networks import attributed, build
 from .samples import NUMPY_SHAPES, array_files
+from .sparse_arrays import MIXED, mixed_arrays
 
 
 def write_all(mx: Any, directory: Path) -> None:
@@ -24,6 +25,7 @@ def write_all(mx: Any, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name, content in array_files().items():
         save_arrays(mx, directory / name, content)
+    mx.nd.save(str(directory / MIXED), mixed_arrays(mx))
     with mx.util.np_shape(True):
         save_arrays(mx, directory / "arrays-np_shape.params", NUMPY_SHAPES)
     for network in ALL_NETWORKS:

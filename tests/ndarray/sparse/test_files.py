@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.parity.golden import FILES, read_arrays
+from tests.parity.sparse_arrays import MIXED, mixed_arrays, shown
 
 import rebind as mx
 from rebind.errors import FormatError
@@ -62,6 +65,44 @@ def record(
     pieces += [struct.pack(f"<{len(numbers)}f", *numbers)]
     pieces += [struct.pack(f"<{len(part)}q", *part) for part in parts]
     return b"".join([*pieces, struct.pack("<Q", 0)])
+
+
+def test_a_file_of_all_storage_types_is_that_of_mxnet(tmp_path: Path) -> None:
+    wanted = mixed_arrays(mx)
+    found = mx.nd.load(str(FILES / MIXED))
+    assert {name: shown(array) for name, array in found.items()} == {
+        name: shown(array) for name, array in wanted.items()
+    }
+    mx.nd.save(str(tmp_path / MIXED), wanted)
+    assert (tmp_path / MIXED).read_bytes() == (FILES / MIXED).read_bytes()
+
+
+def test_old_memory_behind_the_last_row_is_left_out(tmp_path: Path) -> None:
+    # As in a file of MXNet's with a sum of csr matrices.
+    (array,) = mx.nd.load_frombuffer(record(2, [5, 9, 9], (3,), (2, 2), [0, 1, 1], [1, 77, -5]))
+    assert array.asnumpy().tolist() == [[0, 5], [0, 0]] and array.data.shape == array.indices.shape == (1,)
+    mx.nd.save(str(tmp_path / "a"), [array])
+    assert (tmp_path / "a").read_bytes() == record(2, [5], (1,), (2, 2), [0, 1, 1], [1])
+
+
+@pytest.mark.fuzz
+@settings(deadline=None)
+@given(st.data())
+def test_bytes_of_any_kind_are_an_array_or_an_error(data: st.DataObject) -> None:
+    rows = data.draw(st.booleans())
+    content = bytearray(
+        record(1, [1, 2], (1, 2), (3, 2), [1]) if rows else record(2, [1, 2], (2,), (2, 3), [0, 1, 2], [2, 0])
+    )
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(24, len(content) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        for array in mx.nd.load_frombuffer(bytes(content)):
+            if array.stype != "default":
+                array.check_format(False)
+            if array.size < 1000:
+                assert array.asnumpy().shape == array.shape
+    except FormatError as error:
+        assert "byte" in str(error)
 
 
 BAD = {
