@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -113,3 +114,19 @@ def test_dense_weights_are_updated_by_it(optimizer: str, kvstore: str | None) ->
     if optimizer != "sgld":  # which draws
         np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)
     assert not np.allclose(found[0], WEIGHT)
+
+
+@pytest.mark.parametrize("given", ["csr", "default"])
+def test_what_is_not_dense_is_not_compiled(given: str) -> None:
+    if given == "csr":
+        net, shapes = mx.sym.square(mx.sym.var("w", stype="csr")), {"w": (4, 3)}
+    else:
+        net = mx.sym.Embedding(mx.sym.var("x"), mx.sym.var("w"), input_dim=4, output_dim=3, sparse_grad=True)
+        shapes = {"x": (2,), "w": (4, 3)}
+    with pytest.warns(UserWarning, match="is not compiled, .*: compilers"):
+        executor = net.simple_bind(mx.cpu(), {"x": "null", "w": "write"}, backend="inductor", **shapes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        executor.forward(is_train=True)
+        executor.backward([mx.nd.ones(output.shape) for output in executor.outputs])
+    assert executor.grad_dict["w"].stype == ("csr" if given == "csr" else "row_sparse")

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 from .. import config
 from ..checks import warn_user
 from ..device import Device
-from ..graph import Application, Entry, Facts, Graph, Target
+from ..graph import Application, Entry, Facts, Graph, Target, infer_gradient_storage
 from ..graph.facts import CUDA_GRAPHS, Recompute
 from ..graph.passes import backend_named, uses_shapes
 from ..ops.storage_types import DENSE
@@ -172,11 +172,8 @@ class Plans:
 
     def create_operators(self) -> None:
         """Create what remembers, for the shapes and types of `facts`; what was remembered so far is forgotten."""
-        stypes = {storage_of(node, self.facts) for node in self.graph.variables} - {DENSE}
-        if self.compiles and stypes:
-            self._run_uncompiled(
-                f"compilers take dense arrays only; got storage type {', '.join(sorted(stypes))}"
-            )
+        if self.compiles and (reason := self._other_storage_types()):
+            self._run_uncompiled(reason)
         for node, kernel in self._kernels.items():
             device = self.groups.get(node.attributes.get("__ctx_group__", ""), self.device)
             shapes = [self.facts.shapes.get(entry) for entry in node.inputs]
@@ -188,6 +185,18 @@ class Plans:
             ]
             if len(inputs) == len(shapes):  # otherwise they follow from values: each run creates its own
                 kernel.create(device, inputs, has_gradients=not self.only_infers)
+
+    def _other_storage_types(self) -> str | None:
+        """Return what a compiler would make dense; None where all is."""
+        stypes = {storage_of(node, self.facts) for node in self.graph.variables} - {DENSE}
+        if stypes:
+            return f"compilers take dense arrays only; got storage type {', '.join(sorted(stypes))}"
+        # Dense arrays, with gradients or results that are not: a compiler's are of a table's size.
+        gradients = {} if self.only_infers else infer_gradient_storage(self.graph, self.facts.storage)
+        stypes = set(gradients.values()) | set(self.facts.storage.values())
+        if stypes:
+            return f"compilers give dense arrays only; wanted storage type {', '.join(sorted(stypes))}"
+        return None
 
     def _has_other_shapes(self, target: Target) -> bool:
         """Return whether a pass for `target` uses shapes, and enough others of them were compiled for."""
