@@ -12,14 +12,16 @@ from torch import Tensor
 from ._torch.tensors import is_zero_tensor
 from .absent import old_names
 from .checks import FLAG, check_kind
+from .device import Device
 from .errors import ArgumentError, ShapeError, StateError, shown
 from .graph import Application, Entry, Node, Variable, depth_first
 from .mode import mode
 from .ndarray import NDArray
+from .ndarray.base import wrap
 from .ndarray.gradients import GradReq, explain_second_backward, mark, roots, run_backward
 from .ndarray.history import free, nodes_behind, opaque_node, source_of
 from .ndarray.integer_gradients import wrap_recorded
-from .ndarray.storage_tensor import StorageTensor
+from .ndarray.storage_tensor import StorageTensor, as_dense, as_tensor
 from .params import format_value
 from .symbol import Symbol
 
@@ -274,7 +276,8 @@ def grad(
     arrays: list[NDArray] = [
         # torch may return a zero without memory, which cannot be read or written.
         wrap_recorded(
-            torch.zeros_like(leaf) if value is None or is_zero_tensor(value) else value,
+            # Dense, whatever the storage type of the variable, as in MXNet.
+            torch.zeros_like(leaf) if value is None or is_zero_tensor(value) else as_dense(value),
             variable.storage.dtype,
             variable.device,
         )
@@ -402,15 +405,15 @@ class Function:
 
         def forward(tensors: Sequence[Tensor]) -> list[Tensor]:
             nonlocal several
-            found = self.forward(*map(NDArray, tensors, devices))
+            found = self.forward(*map(_as_array, tensors, devices))
             several = isinstance(found, (tuple, list))
             found = list(found) if several else [found]
             # An output may be on another device than the inputs; its gradient is on the same one.
             devices.extend(value.device for value in found)
-            return [value.tensor for value in found]
+            return [as_tensor(value.storage) for value in found]
 
         def backward(head_grads: Sequence[Tensor], needed: Sequence[bool]) -> list[Tensor | None]:
-            found = self.backward(*map(NDArray, head_grads, devices[len(inputs) :]))
+            found = self.backward(*map(_as_array, head_grads, devices[len(inputs) :]))
             found = list(found) if isinstance(found, (tuple, list)) else [found]
             if len(found) != len(inputs):
                 raise ArgumentError(
@@ -421,11 +424,11 @@ class Function:
                     raise ShapeError(
                         f"{who}.backward: gradient {i} must have shape {value.shape}; got {gradient.shape}"
                     )
-            return [None if gradient is None else gradient.tensor for gradient in found]
+            return [None if gradient is None else as_tensor(gradient.storage) for gradient in found]
 
         tensors = [value.source() for value in inputs]
         results = [
-            NDArray(result, device)
+            _as_array(result, device)
             for result, device in zip(
                 run_user_code(forward, backward, tensors), devices[len(inputs) :], strict=True
             )
@@ -442,6 +445,16 @@ class Function:
     def backward(self, *output_grads: NDArray) -> Any:
         """Return the gradients of the inputs, one for each, from those of the outputs."""
         raise StateError(f"{type(self).__name__}: must define backward()")
+
+
+def _as_array(tensor: Tensor, device: Device) -> NDArray:
+    """Return the array of a tensor, recorded as the tensor is."""
+    if not isinstance(tensor, StorageTensor):
+        return NDArray(tensor, device)
+    array: NDArray = wrap(tensor.stored, device)
+    if tensor.requires_grad:
+        array.leaf = tensor
+    return array
 
 
 def run_user_code(forward: Forward, backward: Backward, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
