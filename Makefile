@@ -11,6 +11,7 @@ WORKERS ?= auto
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs storage-table bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-instructions golden parity clean
+.PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-sparse bench-instructions golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -88,6 +89,9 @@ bench-kinds: $(READY) ## time small networks of many kinds beside PyTorch, and M
 
 bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own, or beside MXNet's with ORACLE=its Python
 	$(BIN)/python -m $(if $(ORACLE),benchmarks.operators_mxnet --mxnet "$(ORACLE)",benchmarks.operators) $(ARGS)
+
+bench-sparse: $(READY) ## time sparse products and training beside PyTorch and SciPy, and MXNet with ORACLE=its Python
+	$(BIN)/python -m benchmarks.sparse $(if $(ORACLE),--mxnet "$(ORACLE)") $(ARGS)
 
 bench-instructions: $(READY) ## count the machine instructions of small steps (valgrind), and hold them; ARGS=--write writes them
 	$(BIN)/python -m benchmarks.instructions $(ARGS)

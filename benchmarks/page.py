@@ -22,6 +22,7 @@ from .int8_table import int8_section
 from .kinds_table import kinds_data, kinds_summary
 from .operators_table import operators_data, operators_summary
 from .scaling_table import scaling_section
+from .sparse_table import sparse_section
 from .steps_table import busy_section, draw, of_first_setting, read, steps_data, steps_section
 
 __all__ = ["PAGES", "PICTURE", "RESULTS", "as_csv", "data_files", "main", "with_section", "with_sections"]
@@ -37,6 +38,7 @@ PAGES = {
         "networks of many kinds": ("kinds", kinds_summary),
         "operators": ("operators", operators_summary),
         "imperative calls": ("calls", calls_summary),
+        "sparse arrays": ("sparse", sparse_section),
     },
     ROOT / "docs" / "faster.md": {
         "beside other work": ("busy", busy_section),
