@@ -86,6 +86,8 @@ LAZY = [
     ("adagrad", {}),
     ("ftrl", {}),
     ("groupadagrad", {"wd": 0.0}),
+    ("nag", {}),
+    ("lbsgd", {"momentum": 0.9}),
 ]
 #: The rows of three gradients.
 STEPS = ([0, 2], [2, 3], [0, 3])
@@ -149,15 +151,24 @@ def test_only_present_rows_change(name, settings, stored, order):
 
 
 @pytest.mark.parametrize(
-    "name", ["nag", "rmsprop", "signum", "adadelta", "ftml", "nadam", "adamax", "lamb", "lars"]
+    ("name", "settings"),
+    [
+        ("nag", {"momentum": 0.9}),
+        ("lbsgd", {"batch_scale": 2}),
+        ("lbsgd", {"warmup_strategy": "lars"}),
+        *[
+            (name, {})
+            for name in ("rmsprop", "signum", "adadelta", "ftml", "nadam", "adamax", "lamb", "lars")
+        ],
+    ],
 )
 @pytest.mark.parametrize("stored", [None, [0, 1, 2, 3], [1, 2]], ids=str)
-def test_other_optimizers_update_all_rows(name, stored):
+def test_other_optimizers_update_all_rows(name, stored, settings):
     dense = stored_only(stored)
     weight, same = mx.nd.array(dense), mx.nd.array(dense)
     if stored is not None:
         weight = row_sparse(dense, stored)
-    updaters = [mx.optimizer.get_updater(make(name, {})) for _ in range(2)]
+    updaters = [mx.optimizer.get_updater(make(name, settings)) for _ in range(2)]
     for grad, rows in zip(gradients(), STEPS, strict=True):
         sparse = row_sparse(grad, rows)
         updaters[0](0, sparse, weight)

@@ -339,8 +339,8 @@ class Optimizer(Algorithm[State]):
     def is_lazy(self) -> bool:
         """Whether rows that a gradient lacks stay as they are.
 
-        >>> from rebind.optimizer import NAG, SGD
-        >>> SGD().is_lazy, SGD(lazy_update=False).is_lazy, NAG().is_lazy
+        >>> from rebind.optimizer import SGD, RMSProp
+        >>> SGD().is_lazy, SGD(lazy_update=False).is_lazy, RMSProp().is_lazy
         (True, False, False)
         """
         return getattr(self, "lazy_update", False)

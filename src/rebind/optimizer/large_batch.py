@@ -139,6 +139,14 @@ class LBSGD(WithMomentum):
             [lrs[k] for k in ready], [wds[k] for k in ready],
         )  # fmt: skip
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether rows that a gradient lacks stay as they are: as those of `SGD`, where each gradient makes a step.
+
+        The sum of several is dense, and ``'lars'`` goes by the size of the whole weight (MXNet is lazy there too).
+        """
+        return self.batch_scale == 1 and self.warmup_strategy != "lars"
+
     def rise(self, calls: int) -> float:
         """Return by how much the learning rate is multiplied after so many calls.
 

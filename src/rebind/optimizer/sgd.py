@@ -118,6 +118,11 @@ class NAG(WithMomentum):
     impl_of: ClassVar[ImplOf] = "update_multi_precision"
     master_first: ClassVar[bool] = False
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether rows that a gradient lacks stay as they are: as those of `SGD`, where there is no momentum."""
+        return not self.momentum
+
     def update_group(self, group: Group) -> None:
         """Update weights and buffers in place.
 
