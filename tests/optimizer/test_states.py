@@ -5,12 +5,13 @@ import pickle
 import numpy as np
 import pytest
 
-from rebind import random
+from rebind import nd, random
 from rebind.device import cpu
 from rebind.errors import FormatError, ShapeError
 from rebind.lr_scheduler import MultiFactorScheduler
 from rebind.ndarray import array
 from rebind.optimizer import Updater, create
+from rebind.optimizer.states import read_states
 
 from .samples import FORMS
 
@@ -183,3 +184,29 @@ def test_damaged_files_are_refused_or_read_but_never_crash():
             damaged[position] = random.randint(256)
         with contextlib.suppress(FormatError):
             Updater(create("sgd")).set_states(bytes(damaged))
+
+
+def test_states_of_row_sparse_weights_are_of_mxnet_s_class():
+    weight, grad = (
+        nd.ones((3, 2)).tostype("row_sparse"),
+        nd.array([[0, 0], [1, 1], [0, 0]]).tostype("row_sparse"),
+    )
+    updater = Updater(create("sgd", momentum=0.9))
+    updater(0, grad, weight)
+    content = updater.get_states()
+    assert b"mxnet.ndarray.sparse" in content and b"RowSparseNDArray" in content
+    (state,) = read_states(content)[0].values()
+    assert state.stype == "row_sparse"
+    np.testing.assert_array_equal(state.asnumpy(), updater.states[0].asnumpy())
+
+
+@pytest.mark.parametrize("stypes", [("default", "row_sparse"), ("row_sparse", "default")], ids=str)
+def test_states_may_have_another_storage_type_than_the_weight(stypes):
+    grad = nd.array([[0, 0], [1, 1], [0, 0]]).tostype("row_sparse")
+    updaters = [Updater(create("adam")) for _ in range(2)]
+    weights = [nd.ones((3, 2)).tostype(stype) for stype in (stypes[0], stypes[0])]
+    updaters[0].states[0] = tuple(nd.zeros((3, 2), stype=stypes[1]) for _ in range(2))
+    for updater, weight in zip(updaters, weights, strict=True):
+        for _ in range(2):
+            updater(0, grad, weight)
+    np.testing.assert_array_equal(weights[0].asnumpy(), weights[1].asnumpy())

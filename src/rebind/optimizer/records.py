@@ -16,9 +16,14 @@ from .. import lr_scheduler
 from ..errors import FormatError
 from .base import optimizers
 
-__all__ = ["NDARRAY", "SCHEDULERS", "PickledArray", "PickledObject", "PlainUnpickler"]
+__all__ = ["ARRAYS", "SCHEDULERS", "PickledArray", "PickledObject", "PlainUnpickler"]
 
-NDARRAY = "mxnet.ndarray.ndarray"
+#: The module and the name of MXNet's classes of arrays, by storage type.
+ARRAYS = {
+    "default": ("mxnet.ndarray.ndarray", "NDArray"),
+    "row_sparse": ("mxnet.ndarray.sparse", "RowSparseNDArray"),
+    "csr": ("mxnet.ndarray.sparse", "CSRNDArray"),
+}
 SCHEDULERS = {name: getattr(lr_scheduler, name) for name in lr_scheduler.__all__}
 
 
@@ -93,7 +98,7 @@ def _numpy_number(kind: object = None, content: object = b"") -> float:
 
 
 _ALLOWED: dict[tuple[str, str], Callable[..., object]] = {
-    (NDARRAY, "NDArray"): PickledArray,
+    **dict.fromkeys(ARRAYS.values(), PickledArray),
     ("mxnet.ndarray", "NDArray"): PickledArray,  # before 1.0
     **{
         (module, name): value

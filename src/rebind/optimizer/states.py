@@ -22,7 +22,7 @@ from ..ndarray.serialization import array_to_bytes
 from . import contrib
 from .arrays import StoredState
 from .base import Optimizer, optimizers
-from .records import NDARRAY, SCHEDULERS, PickledArray, PickledObject, PlainUnpickler
+from .records import ARRAYS, SCHEDULERS, PickledArray, PickledObject, PlainUnpickler
 
 __all__ = ["read_states", "write_states"]
 
@@ -76,7 +76,8 @@ class _Pickler(_PythonPickler):
     def reducer_override(self, value: object) -> Any:
         """Return how a value is put together again."""
         if isinstance(value, NDArray):
-            return _named(NDARRAY, "NDArray"), (None,), {"handle": bytearray(array_to_bytes(value))}
+            kind = ARRAYS.get(value.stype, ARRAYS["default"])
+            return _named(*kind), (None,), {"handle": bytearray(array_to_bytes(value))}
         if isinstance(value, (Optimizer, lr_scheduler.LRScheduler)):
             return _pickled_object(value)
         if isinstance(value, np.generic):
