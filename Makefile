@@ -113,6 +113,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_custom_life
 	"$(ORACLE)" -m tests.parity.generate_dist_async
 	"$(ORACLE)" -m tests.parity.generate_records
+	"$(ORACLE)" -m tests.parity.generate_sparse_optimizers
 	"$(ORACLE)" -m tests.parity.generate_expressions
 	"$(ORACLE)" -m tests.parity.generate_numpy_shapes
 	"$(ORACLE)" -m tests.parity.generate_snippets
@@ -122,6 +123,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate --check build/parity
 	$(BIN)/python -m tests.parity.write_states build/parity-states
 	"$(ORACLE)" -m tests.parity.generate_optimizers --check build/parity-states
+	"$(ORACLE)" -m tests.parity.generate_sparse_optimizers --check build/parity-states
 	$(BIN)/python -m tests.parity.write_feedforward build/parity/feedforward
 	"$(ORACLE)" -m tests.parity.generate_feedforward --check build/parity/feedforward
 
