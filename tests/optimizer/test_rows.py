@@ -224,6 +224,22 @@ def test_dense_and_sparse_weights_in_one_call():
         assert changed.tolist() == rows
 
 
+def test_gradients_that_are_clipped_together_one_by_one_stay_row_sparse():
+    class Own(mx.optimizer.SGD):  # MXNet's methods are called for each weight then
+        def update(self, index, weight, grad, state):
+            assert grad.stype == "row_sparse"
+            super().update(index, weight, grad, state)
+
+    made = Own(learning_rate=1.0, clip_global_norm=1.0, wd=0.5, param_idx2name={0: "w_weight", 1: "v_weight"})
+    weights = [row_sparse(WEIGHT, [0, 1, 2, 3]), mx.nd.array(WEIGHT)]
+    grads = [row_sparse(np.full((4, 2), 3.0), [1]), row_sparse(np.full((4, 2), 4.0), [2])]
+    mx.optimizer.get_updater(made)([0, 1], grads, weights)
+    for weight, row, size in zip(weights, (1, 2), (3, 4), strict=True):
+        expected = WEIGHT.copy()
+        expected[row] = WEIGHT[row] / 2 - size / np.sqrt(50)
+        np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-6)
+
+
 class Allocations(TorchDispatchMode):
     """Notes the largest result that is no part of a given tensor."""
 

@@ -332,8 +332,8 @@ class Optimizer(Algorithm[State]):
         if self.clip_global_norm is None:
             return grads
         with torch.no_grad():
-            clipped = clip_together([each.tensor for each in grads], self.clip_global_norm, self.rescale_grad)
-        return [NDArray(value, each.context) for value, each in zip(clipped, grads, strict=True)]
+            clipped = clip_together([*map(values_of, grads)], self.clip_global_norm, self.rescale_grad)
+        return [like_weight(value, grad) for value, grad in zip(clipped, grads, strict=True)]
 
     @property
     def is_lazy(self) -> bool:

@@ -117,13 +117,13 @@ def round_weight(weight: NDArray, master: NDArray, grad: NDArray, is_lazy: bool)
 
 
 def values_of(weight: NDArray) -> Tensor:
-    """Return what a weight's state is made from: the rows that it has."""
+    """Return the rows that a weight has, which its state is made from; or those of a gradient."""
     storage = weight.storage
     return storage.data if isinstance(storage, RowSparseStorage) else _gather(storage, None)
 
 
 def like_weight(value: Tensor, weight: NDArray) -> NDArray:
-    """Return a member of a weight's state, made from `values_of`, as an array of the weight's storage type.
+    """Return what was made from `values_of`, as a member of a weight's state, as an array of the weight's storage type.
 
     It has the rows that the weight has: none need be added in an update.
     """
