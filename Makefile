@@ -108,6 +108,7 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_tolerated
 	"$(ORACLE)" -m tests.parity.generate_programs
 	"$(ORACLE)" -m tests.parity.generate_svrg
+	"$(ORACLE)" -m tests.parity.generate_rows
 	"$(ORACLE)" -m tests.parity.generate_overrides
 	"$(ORACLE)" -m tests.parity.generate_hooks
 	"$(ORACLE)" -m tests.parity.generate_custom_life
