@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 import rebind as mx
 from rebind.contrib.svrg_optimization import SVRGModule
@@ -316,3 +319,73 @@ def test_full_gradients_of_svrg_are_rows(
     for full in of._param_dict:
         assert full["embed_weight"].stype == "row_sparse"
         assert full["embed_weight"].indices.asnumpy().tolist() == sorted({*IDS.ravel().tolist()})
+
+
+class LargeArrays(TorchDispatchMode):
+    """Collects the functions that allocate memory for as many numbers as `least`."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__()
+        self.least, self.found = least, []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        given = {each.untyped_storage().data_ptr() for each in dense_of((args, kwargs))}
+        result = func(*args, **(kwargs or {}))
+        for each in dense_of(result):
+            memory = each.untyped_storage()
+            if memory.nbytes() >= self.least and memory.data_ptr() not in given:
+                self.found.append(str(func))
+        return result
+
+
+def dense_of(tree: object) -> list[torch.Tensor]:
+    return [each for each in tree_leaves(tree) if type(each) is torch.Tensor]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize(
+    ("stype", "store", "devices"),
+    [("default", None, 1), ("default", "local", 1), ("row_sparse", "local", 1), ("row_sparse", "local", 2)],
+)
+def test_a_step_allocates_nothing_of_a_tables_size(
+    stype: str, store: str | None, devices: int, optimizer: str
+) -> None:
+    rows, width = 50_000, 4
+    weight = mx.sym.var("w_weight", stype=stype)
+    taken = mx.sym.Embedding(mx.sym.var("data"), weight, input_dim=rows, output_dim=width, sparse_grad=True)
+    net = mx.sym.LinearRegressionOutput(mx.sym.sum(taken, axis=1), mx.sym.var("label"))
+    of = mx.mod.Module(net, ["data"], ["label"], context=[mx.cpu(i) for i in range(devices)])
+    of.bind([("data", (20,))], [("label", (20,))])
+    of.init_params(mx.init.One())
+    of.init_optimizer(kvstore=store, optimizer=optimizer)
+    draws = np.random.RandomState(0)
+
+    def step() -> None:
+        ids = mx.nd.array(draws.randint(0, rows, 20))
+        batch = mx.io.DataBatch([ids], [mx.nd.ones((20,))])
+        if devices > 1:
+            of.prepare(batch, lambda batch: {"w_weight": batch.data[0]})
+        of.forward_backward(batch)
+        of.update()
+
+    for _ in range(3):
+        step()
+    with LargeArrays(4 * rows) as large:
+        for _ in range(3):
+            step()
+    assert large.found == []
+
+
+def test_drawn_values_have_all_rows() -> None:
+    of = module(devices=2)
+    of.bind(samples().provide_data, samples().provide_label)
+    of.init_params(mx.init.Zero())
+    assert stored(of) == [list(range(ROWS))] * 2
+    np.random.seed(0)
+    mx.random.seed(0)
+    of.init_params(mx.init.Normal(0.1), force_init=True)
+    dense = module("default")
+    dense.bind(samples().provide_data, samples().provide_label)
+    mx.random.seed(0)
+    dense.init_params(mx.init.Normal(0.1))
+    assert_equal(values(of), values(dense), exact=True)

@@ -20,7 +20,7 @@ STORES: dict[str, dict[str, Any]] = {
     "three devices, one without rows": {"pushes": [[[6, 1], [], [1, 0]]]},
     # Of a value without rows MXNet gives none, and not zeros as for rows that a value lacks.
     "no rows": {"pushes": [[[], []]], "pulls_rows": False},
-    # MXNet's value is dense then, of which it pulls no rows.
+    # The value is dense then, of which no rows are pulled.
     "rows and dense": {"pushes": [[[0, 2], "dense"]], "pulls_rows": False},
     "dense and rows": {"pushes": [["dense", [0, 2]]], "pulls_rows": False},
     "several pushes": {"pushes": [[[0, 2], [2, 5]], [[4]], [[4, 1], [3]]]},

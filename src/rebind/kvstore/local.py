@@ -11,6 +11,7 @@ from ..checks import warn_user
 from ..device import cpu
 from ..errors import ArgumentError, NameLookupError, ShapeError, StateError, near_names
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
 from ..ndarray.sparse.csr import CSRStorage
 from ..ndarray.sparse.row_sparse import RowSparseStorage
 from ..ndarray.storage import Storage
@@ -105,7 +106,17 @@ class KVStore(KVStoreBase):
 
     def _apply(self, totals: Mapping[Key, NDArray]) -> None:
         """Update the values by the sums of what was pushed in this process."""
+        if self._updater is None:
+            self._take_storage_types(totals)
         self._update(list(totals), list(totals.values()), [self._values[k] for k in totals])
+
+    def _take_storage_types(self, totals: Mapping[Key, NDArray]) -> None:
+        """Let values that sums replace have their storage types, as in MXNet: gradients of rows stay rows."""
+        for key, total in totals.items():
+            value = self._values[key]
+            if total.stype != value.stype:
+                dtype, device = value.storage.dtype, value.storage.device
+                self._values[key] = wrap(total.storage.zeros_like(dtype=dtype, device=device), value.context)
 
     def _update(self, keys: Sequence[Key], totals: Sequence[NDArray], stored: Sequence[NDArray]) -> None:
         """Update values, or parts of them, by sums of gradients; without an updater the sums are the new values."""

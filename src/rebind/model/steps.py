@@ -68,7 +68,7 @@ def _initialize_kvstore(
             continue
         kvstore.init(name, arg_params[name])
         if update_on_kvstore:
-            kvstore.pull(name, list(arrays), priority=-i)
+            _pull(kvstore, name, arrays, -i)
 
 
 def _update_params_on_kvstore(
@@ -91,7 +91,7 @@ def _update_params_on_kvstore(
     for i, (name, weights, grads) in enumerate(zip(param_names, param_arrays, grad_arrays, strict=True)):
         if computed := _computed(grads):
             kvstore.push(name, computed, priority=-i)
-            kvstore.pull(name, list(weights), priority=-i)
+            _pull(kvstore, name, weights, -i)
 
 
 def _update_params(
@@ -133,6 +133,13 @@ def _update_params(
     for each in updates:
         if each:
             updater(*zip(*each, strict=True))
+
+
+def _pull(kvstore: KVStoreBase, name: str, arrays: Sequence[NDArray], priority: int) -> None:
+    """Pull weights; MXNet leaves sparse ones as they are."""
+    # A store of a program's own may know dense arrays only.
+    sparse = {} if all(each.stype == "default" for each in arrays) else {"ignore_sparse": False}
+    kvstore.pull(name, list(arrays), priority=priority, **sparse)
 
 
 def _computed(grads: Sequence[NDArray | None]) -> list[NDArray]:

@@ -11,6 +11,8 @@ from ..errors import ArgumentError, ParameterError, ShapeError, near_names
 from ..initializer import InitDesc
 from ..initializer.base import Filler, as_initializer
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
+from ..ndarray.sparse.row_sparse import RowSparseStorage
 from .settings import InitialValues
 
 __all__ = ["first_values", "warn_prefixes"]
@@ -95,10 +97,12 @@ def first_values(
 
 def _filled(like: NDArray, fill: Filler | None, desc: InitDesc) -> NDArray:
     # On the CPU: a seed then gives the same values whatever the devices are.
-    value = NDArray(like.storage.zeros_like(device=torch.device("cpu")))
+    value = NDArray(torch.zeros(like.shape, dtype=like.storage.dtype))
     if fill is not None:
         fill(desc, value)
-    return value
+    if isinstance(like.storage, RowSparseStorage):  # updates find their rows quickest where all are stored
+        return wrap(RowSparseStorage.with_all_rows(value.tensor))
+    return wrap(like.storage.from_storage(value.storage))
 
 
 def _fitting(name: str, value: object, like: NDArray) -> NDArray:

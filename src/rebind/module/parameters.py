@@ -259,11 +259,6 @@ class Parameters:
 
     # Gradients.
 
-    @property
-    def has_gradients(self) -> bool:
-        """Whether the network is bound for training."""
-        return self._bound().grad_arrays is not None
-
     def trained(self) -> list[Trained]:
         """Return the parameters that have gradients, in their order.
 

@@ -114,15 +114,6 @@ class LocalUpdate(UpdatePolicy):
     def keys(self, name: str) -> list[Key]:
         return [self._indices[name] + k for k in range(self._num_devices)]
 
-    def start_from(self, parameters: Parameters) -> None:
-        """Start from new weights; the store sums gradients in their own storage type from then on."""
-        super().start_from(parameters)
-        if self.store is None or not self.store.capabilities.keeps_values:
-            return
-        for each in parameters.trained() if parameters.has_gradients else ():
-            if each.gradients[0].stype != each.weights[0].stype:
-                self.store.put(each.name, each.gradients[0])
-
     def pull_weights(self, parameters: Parameters) -> None:
         """Leave the weights: the devices have them."""
 
