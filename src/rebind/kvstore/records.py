@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor
 
-from ..device import Device
-from ..distributed import Job, Mesh, StagedExchange, from_first
+from ..device import cpu
+from ..distributed import Job, Mesh, StagedExchange
 from ..ndarray import NDArray
+from ..ndarray.base import wrap
 from ..ndarray.serialization import array_from_bytes, array_to_bytes
+from ..ndarray.sparse.row_sparse import RowSparseStorage
 from ..ndarray.storage import DenseStorage
 
 __all__ = ["broadcast", "description", "from_record", "is_dense", "sum_over_workers", "to_record"]
@@ -47,10 +49,9 @@ def to_record(array: NDArray) -> Tensor:
     return torch.frombuffer(bytearray(array_to_bytes(array)), dtype=torch.uint8)
 
 
-def from_record(record: Tensor, device: Device | None = None) -> NDArray:
-    """Return the array that `to_record` made bytes of, on a device."""
-    found = array_from_bytes(record.numpy().tobytes())
-    return found if device is None else found.as_in_context(device)
+def from_record(record: Tensor) -> NDArray:
+    """Return the array that `to_record` made bytes of."""
+    return array_from_bytes(record.numpy().tobytes())
 
 
 def broadcast(job: Job, what: str, array: NDArray) -> None:
@@ -62,9 +63,17 @@ def broadcast(job: Job, what: str, array: NDArray) -> None:
     if is_dense(array):
         job.broadcast(array.tensor)
         return
-    content = from_first(job, what, array_to_bytes(array) if job.rank == 0 else b"")
+    storage = array.storage
+    own = [each.contiguous() for each in storage.tensors.values()]
+    shapes = job.exchange(what, [list(each.shape) for each in own])[0]  # storages differ
     if job.rank:
-        array.exchange(array_from_bytes(content).as_in_context(array.context).storage)
+        own = [
+            each.new_empty(shape) for each, shape in zip(own, cast("list[list[int]]", shapes), strict=True)
+        ]
+    for member in own:
+        job.broadcast(member)
+    if job.rank:
+        array.exchange(type(storage).from_members(array.shape, own))
 
 
 def sum_over_workers(job: Job, what: str, arrays: Mapping[Key, NDArray], tag: int) -> dict[Key, NDArray]:
@@ -94,16 +103,24 @@ def sum_over_workers(job: Job, what: str, arrays: Mapping[Key, NDArray], tag: in
     lengths = torch.tensor([len(record) for record in records])
     all_lengths = _from_all(job, what, lengths, [len(records)] * job.size, tag)
     rows = _from_all(job, what, torch.cat(records), [int(each.sum()) for each in all_lengths], tag)
-    found: dict[Key, NDArray] = {}
     # In the order of the workers, so that all have the same sum, to the last bit.
-    for row, of_worker in zip(rows, all_lengths, strict=True):
-        for (key, own), record in zip(arrays.items(), row.split(of_worker.tolist()), strict=True):
-            array = from_record(record, own.context)
-            if key in found:
-                found[key].accumulate(array)
-            else:
-                found[key] = array
-    return found
+    by_worker = [row.split(of_worker.tolist()) for row, of_worker in zip(rows, all_lengths, strict=True)]
+    return {
+        key: _sum_in_order([from_record(record) for record in records]).as_in_context(own.context)
+        for (key, own), records in zip(arrays.items(), zip(*by_worker, strict=True), strict=True)
+    }
+
+
+def _sum_in_order(arrays: Sequence[NDArray]) -> NDArray:
+    """Return a sum that has the same bits in each run: on the CPU, and of rows at once, as each union sorts them."""
+    storages = [each.storage for each in arrays if isinstance(each.storage, RowSparseStorage)]
+    if len(storages) == len(arrays):
+        data, indices = (torch.cat([each.tensors[name] for each in storages]) for name in ("data", "indices"))
+        return wrap(RowSparseStorage(data, indices, arrays[0].shape).in_order(), cpu())
+    total = arrays[0]
+    for each in arrays[1:]:
+        total.accumulate(each)
+    return total
 
 
 def _from_all(job: Job, what: str, own: Tensor, lengths: Sequence[int], tag: int) -> list[Tensor]:
