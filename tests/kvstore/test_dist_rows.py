@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from pathlib import Path
 
@@ -246,6 +247,43 @@ def test_variance_is_reduced_over_workers() -> None:
         for found in run_job(train_with_snapshots, 2, stype):
             for name, value in found.items():
                 np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def train_by_sums() -> dict[tuple[str, str], dict[str, np.ndarray]]:
+    """Train with stores that sum gradients, by which each worker updates its weights."""
+    job = current_job()
+    os.environ["MXNET_UPDATE_ON_KVSTORE"] = "0"
+    return {
+        (kind, stype): weights(train(kind, stype, "nadam", job.rank, job.size))
+        for kind in ("dist_sync", "horovod")
+        for stype in ("default", "row_sparse")
+    }
+
+
+def test_workers_that_get_sums_come_to_equal_weights() -> None:
+    expected = weights(train("local", optimizer="nadam"))
+    first, second = run_job(train_by_sums, 2)
+    for run, found in first.items():
+        for name, value in found.items():
+            np.testing.assert_array_equal(second[run][name], value, err_msg=f"{run} {name}")
+            np.testing.assert_allclose(value, expected[name], rtol=1e-4, atol=1e-6, err_msg=f"{run} {name}")
+
+
+def sum_rows() -> tuple[int, list[int], list[list[float]]]:
+    """Sum rows of two devices and two workers; return the bytes that this one has sent, and the sum."""
+    store, job = mx.kv.create("horovod"), current_job()
+    arrays = [row_sparse(TABLE, {store.rank: 1.0}), row_sparse(TABLE, {7: 2.0})]
+    store.pushpull("w", arrays)
+    sent = job.bytes_sent
+    store.pushpull("w", arrays, out=(out := mx.nd.zeros(TABLE, stype="row_sparse")))
+    return job.bytes_sent - sent, out.indices.asnumpy().tolist(), out.data.asnumpy()[:, :1].tolist()
+
+
+def test_sums_of_rows() -> None:
+    for sent, ids, rows in run_job(sum_rows, 2):
+        # After the first call each of four arrays is the sum, of 1, 1 and 4.
+        assert ids == [0, 1, 7] and rows == [[4.0], [4.0], [16.0]]
+        assert sent < 1000
 
 
 def train_unevenly() -> dict[str, np.ndarray]:

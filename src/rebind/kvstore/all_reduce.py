@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .._torch import foreach
 from ..autograd import pause
-from ..distributed import Job, JobEnvironment, current_job
+from ..distributed import Job, JobEnvironment, Tag, current_job
 from ..errors import AbsentFeatureError, ArgumentError, ShapeError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
@@ -18,6 +18,8 @@ from ..tuning import current
 from .base import Key, Keys, KVStoreBase, Values, stores
 from .bucket import fill_buckets
 from .capabilities import Capabilities
+from .records import broadcast as send_first
+from .records import description, is_dense, sum_over_workers
 
 __all__ = ["AllReduceStore", "TestStore"]
 
@@ -83,14 +85,14 @@ class AllReduceStore(KVStoreBase):
         self._agree("broadcast", given)
         for key_, arrays in given:
             sent = arrays[0].copyto(arrays[0].context)  # worker 0 keeps its own
-            self._job.broadcast(sent.tensor)
+            send_first(self._job, "KVStore.broadcast", sent)
             for target in targets[key_]:
                 sent.copyto(target)
 
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """Write the sums over all devices and workers into `out`, by default into the arrays that were given.
 
-        Small arrays of a list travel together.
+        Small arrays of a list travel together. Of sparse arrays each worker gets what the others have stored.
         """
         given = self._pairs("pushpull", key, value)
         outs = given if out is None else self._pairs("pushpull", key, out)
@@ -98,7 +100,11 @@ class AllReduceStore(KVStoreBase):
         self._agree("pushpull", given)
         with pause():
             sums = {key_: _sum_of(arrays) for key_, arrays in given}
-            self._sum_over_workers({key_: each.tensor.view(-1) for key_, each in sums.items()})
+            self._sum_over_workers(
+                {key_: each.tensor.view(-1) for key_, each in sums.items() if is_dense(each)}
+            )
+            if sparse := {key_: each for key_, each in sums.items() if not is_dense(each)}:
+                sums |= sum_over_workers(self._job, "KVStore.pushpull", sparse, Tag.KEYS)
             for key_, arrays in targets.items():
                 for target in arrays:
                     sums[key_].copyto(target)
@@ -123,10 +129,6 @@ class AllReduceStore(KVStoreBase):
         """Return the arrays to write into, by key; those of a key must all have one shape."""
         for (key, arrays), (_, targets) in zip(given, outs, strict=True):
             for each in [*arrays, *targets]:
-                if each.stype != "default":
-                    raise ArgumentError(
-                        f"KVStore.{who}: a {self.type!r} store takes dense arrays; got {each.stype} for {key!r}"
-                    )
                 if each.shape != arrays[0].shape:
                     raise ShapeError(
                         f"KVStore.{who}: all arrays of {key!r} must have one shape; got {arrays[0].shape} and "
@@ -138,7 +140,7 @@ class AllReduceStore(KVStoreBase):
 
     def _agree(self, who: str, given: Sequence[tuple[Key, Sequence[NDArray]]]) -> None:
         """Check, once for each combination of keys, that all workers give arrays that fit."""
-        described = {str(key): f"{each[0].shape} {each[0].storage.dtype}" for key, each in given}
+        described = {str(key): description(each[0]) for key, each in given}
         combination = (who, tuple(described.items()))
         if combination not in self._agreed:
             self._job.agree(f"KVStore.{who}", "keys and shapes", {**described})
