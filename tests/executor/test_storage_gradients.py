@@ -69,6 +69,20 @@ def test_a_gradient_may_be_of_another_storage_type(grad_req: str, factor: int, u
     np.testing.assert_array_equal(exe.grad_dict["w"].asnumpy(), EXPECTED * factor * uses)
 
 
+@pytest.mark.parametrize("uses", [1, 2])
+@pytest.mark.parametrize(("grad_req", "factor"), [("write", 1), ("add", 3)])
+def test_a_gradient_goes_into_a_dense_array_that_was_bound(grad_req: str, factor: int, uses: int) -> None:
+    args = {"x": mx.nd.array(DATA), "w": mx.nd.array(WEIGHT)}
+    grads = {"w": mx.nd.zeros(WEIGHT.shape)}
+    exe = network(uses).bind(mx.cpu(), args, grads, grad_req)
+    for _ in range(3):
+        exe.forward(is_train=True)
+        exe.backward()
+    assert exe.grad_dict["w"] is grads["w"]
+    assert grads["w"].stype == "default"
+    np.testing.assert_array_equal(grads["w"].asnumpy(), EXPECTED * factor * uses)
+
+
 def test_a_gradient_that_comes_in_two_storage_types_is_dense() -> None:
     x, w = mx.sym.var("x"), mx.sym.var("w")
     net = mx.sym.Group([mx.sym.MakeLoss(mx.sym.dot(x, w)), mx.sym.MakeLoss(mx.sym.square(w))])

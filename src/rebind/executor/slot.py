@@ -121,13 +121,15 @@ class Slot:
         """
         assert self.grad is not None
         storage = self.grad.storage
+        if isinstance(found, StorageTensor) and isinstance(storage, DenseStorage):
+            found = found.stored.to_dense()
         if self.request == "add":
             self._take_sum(found)
         elif found is None:
             self.grad.exchange(storage.zeros_like())
         elif isinstance(storage, DenseStorage) and found is storage.memory:  # it stays
             return
-        elif storage.shared or not isinstance(storage, DenseStorage) or isinstance(found, StorageTensor):
+        elif storage.shared or not isinstance(storage, DenseStorage):
             self.grad.exchange(as_storage(found))
         else:  # as `exchange`, for every argument in every step
             if found.dtype is not storage.memory.dtype:
