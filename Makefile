@@ -10,8 +10,7 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs storage-table bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-instructions golden parity clean
-.PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-sparse bench-instructions golden parity clean
+.PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs storage-table bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-sparse bench-instructions golden parity clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24

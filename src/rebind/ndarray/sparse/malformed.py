@@ -50,6 +50,10 @@ class MalformedStorage(Storage):
         """The parts by name."""
         return self._parts
 
+    @property
+    def _values(self) -> Tensor:
+        return self._parts[self.members[0]]
+
     def _refuse(self, *args: object, **keywords: object) -> NoReturn:
         raise self.error
 
