@@ -78,7 +78,11 @@ def _slice_gradient(
     gradients=("default",),
 )
 def slice_(
-    data: CSRStorage, *, begin: Sequence[int | None], end: Sequence[int | None], **_: object
+    data: CSRStorage,
+    *,
+    begin: Sequence[int | None],
+    end: Sequence[int | None],
+    step: Sequence[int | None] = (),
 ) -> CSRStorage:
     """Return the matrix of some rows and columns."""
     rows, columns = _ranges(data.shape, begin, end)

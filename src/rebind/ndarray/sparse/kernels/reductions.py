@@ -127,7 +127,7 @@ def mean(data: Sparse, *, axis: _Axes = None, keepdims: bool = False, exclude: b
 
 @_declare("norm", _norm_gradient, when=lambda p: p.out_dtype is None)
 def norm(
-    data: Sparse, *, ord: int = 2, axis: _Axes = None, keepdims: bool = False, **_: object
+    data: Sparse, *, ord: int = 2, axis: _Axes = None, keepdims: bool = False, out_dtype: None = None
 ) -> DenseStorage:
     """Return norms along axes."""
     stored = data.in_order()
@@ -157,7 +157,9 @@ def square_sum(
     gradient=_square_sum_gradient,
     gradients=("row_sparse",),
 )
-def square_sum_of_rows(data: RowSparseStorage, **_: object) -> RowSparseStorage:
+def square_sum_of_rows(
+    data: RowSparseStorage, *, axis: _Axes, keepdims: bool, exclude: bool
+) -> RowSparseStorage:
     """Return the sum of squares of each stored row."""
     squares = _squares(data)
     return squares.with_data(squares.data.sum(1, keepdim=True, dtype=squares.dtype))
