@@ -453,7 +453,8 @@ class Module(BaseModule):
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
         if sparse_row_id_fn is None:
-            self.pull_rows(None)
+            if self.policy is not None and self.policy.with_some_rows:  # asked for each batch
+                self.pull_rows(None)
         elif self.policy is None or not self.policy.on_store:
             warn_all_rows()
         else:

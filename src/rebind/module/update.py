@@ -175,7 +175,6 @@ class StoreUpdate(UpdatePolicy):
     def __init__(self, optimizer: opt.Optimizer, names: Iterable[str], store: KVStoreBase) -> None:
         super().__init__(optimizer, names, store)
         store.set_optimizer(optimizer)
-        self._with_some_rows: set[str] = set()  # weights of which the devices have what `pull_rows` gave them
 
     @property
     def function(self) -> UpdateFunction | None:
@@ -200,36 +199,34 @@ class StoreUpdate(UpdatePolicy):
                 continue
             self.store.put(name, arrays[0])
             self.store.pull(name, arrays, ignore_sparse=False)
-            self._with_some_rows.discard(name)
+            self.with_some_rows.discard(name)
 
     def pull_weights(self, parameters: Parameters) -> None:
         """Give all devices the store's weights."""
         if self.store.capabilities.takes_lists:
             by_device = parameters.by_device()
             self.store.pull(list(by_device), list(by_device.values()), ignore_sparse=False)
-            self._with_some_rows.difference_update(by_device)
+            self.with_some_rows.difference_update(by_device)
 
     def pull_rows(self, parameters: Parameters, row_ids: Mapping[str, RowIdsOfParameter]) -> None:
         by_device = parameters.by_device()
         for name, ids in row_ids.items():
-            self._with_some_rows.add(name)
+            self.with_some_rows.add(name)
             self.store.row_sparse_pull(name, out=by_device[name], row_ids=ids)
 
     def pull_all_rows(self, parameters: Parameters) -> None:
-        if not self._with_some_rows:
+        if not self.with_some_rows:
             return
-        arrays = {name: each for name, each in parameters.by_device().items() if name in self._with_some_rows}
+        arrays = {name: each for name, each in parameters.by_device().items() if name in self.with_some_rows}
         self.store.pull(list(arrays), list(arrays.values()), ignore_sparse=False)
-        self._with_some_rows.difference_update(arrays)
+        self.with_some_rows.difference_update(arrays)
 
     def update(self, trained: Sequence[Trained]) -> None:
         """Push the gradients, and pull the weights, except those of which rows are pulled for each batch."""
         self._push_pull(self.store, trained, [each.weights for each in trained])
 
     def _pull(self, store: KVStoreBase, names: Sequence[str], outs: Sequence[Sequence[NDArray]]) -> None:
-        wanted = {
-            name: out for name, out in zip(names, outs, strict=True) if name not in self._with_some_rows
-        }
+        wanted = {name: out for name, out in zip(names, outs, strict=True) if name not in self.with_some_rows}
         super()._pull(store, list(wanted), list(wanted.values()))
 
     def save_states(self, path: str) -> None:

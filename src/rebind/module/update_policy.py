@@ -63,6 +63,8 @@ class UpdatePolicy(ABC):
         self.optimizer = optimizer
         self.names = list(names)
         self.store = store
+        #: Row_sparse weights of which the devices have the rows that `pull_rows` gave them, and no others.
+        self.with_some_rows: set[str] = set()
         self._device_ids = {0}
         self._pushed: set[str] = set()  # what was sent while backward ran, since the last update
 
