@@ -94,7 +94,7 @@ def test_writing_into_a_batch_leaves_what_is_kept(make, module, name, tmp_path):
     for _ in range(2):
         batches.reset()
         for batch in batches:
-            batch.data[0][:] = -1
+            batch.data[0][:] = mx.nd.full(batch.data[0].shape, -1)  # an array: csr takes no number
             batch.label[0][:] = -1
     for array, before in zip(epoch(batches), expected):
         np.testing.assert_array_equal(array, before)
