@@ -63,6 +63,8 @@ class MalformedStorage(Storage):
     indices: Any = property(_refuse)
     indptr: Any = property(_refuse)
     is_whole: Any = property(_refuse)
+    by_column: Any = property(_refuse)
+    matrix: Any = property(_refuse)
 
 
 class MalformedCSRStorage(MalformedStorage, CSRStorage):  # type: ignore[misc]  # attributes of the one are properties
