@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import torch
 from torch import Tensor
 
 from ...errors import MXNetError
@@ -51,8 +52,14 @@ class MalformedStorage(Storage):
         return self._parts
 
     @property
-    def _values(self) -> Tensor:
-        return self._parts[self.members[0]]
+    def dtype(self) -> torch.dtype:
+        """The type of the values."""
+        return self._parts["data"].dtype
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the parts."""
+        return self._parts["data"].device
 
     def _refuse(self, *args: object, **keywords: object) -> NoReturn:
         raise self.error
@@ -62,9 +69,10 @@ class MalformedStorage(Storage):
     data: Any = property(_refuse)
     indices: Any = property(_refuse)
     indptr: Any = property(_refuse)
-    is_whole: Any = property(_refuse)
-    by_column: Any = property(_refuse)
-    matrix: Any = property(_refuse)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # What else a kind has of its own, such as what it remembers of its parts, is not there.
+        raise self.error
 
 
 class MalformedCSRStorage(MalformedStorage, CSRStorage):  # type: ignore[misc]  # attributes of the one are properties
