@@ -20,7 +20,7 @@ from rebind.ops.declaration import read_signature
 LOADED = [
     "_torch", "_version", "absent", "annotations", "autograd", "checks", "config", "device", "draws", "dtypes",
     "errors", "executor", "files", "first_use", "flags", "forks", "generators", "gpu_settings", "grad_mode",
-    "graph", "imaging", "legacy", "memo", "mode", "ndarray", "nested", "ops", "params", "precision", "scope",
+    "graph", "imaging", "legacy", "logs", "memo", "mode", "ndarray", "nested", "ops", "params", "precision", "scope",
     "shapes", "symbol", "threads", "tune", "tuning",
 ]  # fmt: skip
 
