@@ -249,6 +249,21 @@ def test_variance_is_reduced_over_workers() -> None:
                 np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
+def train_by_rows(kind: str) -> dict[str, np.ndarray]:
+    """Train with a row_sparse weight of which the rows of each batch are pulled."""
+    job = current_job()
+    given = (kind, "row_sparse", "sgd", job.rank, job.size)
+    return weights(train(*given, sparse_row_id_fn=lambda batch: {"embedding": batch.data[0]}))
+
+
+@pytest.mark.parametrize(("kind", "workers"), [("dist_sync", 2), ("dist_async", 1)])
+def test_rows_of_a_batch_are_pulled(kind: str, workers: int) -> None:
+    expected = weights(train("local"))
+    for found in run_job(train_by_rows, workers, kind):
+        for name, value in found.items():
+            np.testing.assert_allclose(value, expected[name], rtol=1e-4, atol=1e-6, err_msg=name)
+
+
 def train_by_sums() -> dict[tuple[str, str], dict[str, np.ndarray]]:
     """Train with stores that sum gradients, by which each worker updates its weights."""
     job = current_job()
