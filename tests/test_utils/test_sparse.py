@@ -130,8 +130,8 @@ def test_check_symbolic_forward(location):
     assert output.shape == (3, 2)
     with pytest.raises(AssertionError, match="EXPECTED_dot_output"):
         tu.check_symbolic_forward(DOT, location, [x.asnumpy() @ w + 1])
-    kept = mx.sym.cast_storage(mx.sym.var("x"), stype="csr", name="cast")
-    [sparse] = tu.check_symbolic_forward(kept, [x], [x], dtype="float64")
+    cast = mx.sym.cast_storage(mx.sym.var("x"), stype="csr", name="cast")
+    [sparse] = tu.check_symbolic_forward(cast, [x], [x], dtype="float64")
     assert (sparse.stype, sparse.dtype) == ("csr", np.float64)
 
 
