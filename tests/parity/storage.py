@@ -49,7 +49,8 @@ class Row:
     @property
     def name(self) -> str:
         """The row in one line: ``clip(csr, a_min=-1, a_max=1)``."""
-        texts = [stype for stype, _ in self.inputs.values()]
+        shapes = ("row", "column", "vector", "long")
+        texts = [f"{stype} {which}" if which in shapes else stype for stype, which in self.inputs.values()]
         texts += [f"{key}={value}" for key, value in self.parameters.items()]
         return f"{self.operator}({', '.join(texts)})"
 
@@ -136,6 +137,13 @@ def _others() -> list[Row]:
             {"input_dim": 5, "output_dim": 4, "sparse_grad": True},
             ("data",),
         ),
+        Row(
+            "contrib.SparseEmbedding",
+            {"data": (DENSE, "ids"), "weight": (ROWS, "some")},
+            {"input_dim": 5, "output_dim": 4},
+            ("data",),
+        ),
+        Row("add_n", {"a": (ROWS, "some"), "b": (ROWS, "other")}),
         Row("take", {"a": (ROWS, "some"), "indices": (DENSE, "rows")}),
         Row("take", {"a": (CSR, "some"), "indices": (DENSE, "rows")}),
         Row("take", {"a": (CSR, "some"), "indices": (DENSE, "rows")}, {"mode": "wrap"}),
@@ -178,11 +186,62 @@ def _others() -> list[Row]:
     return found
 
 
+def _arithmetic() -> list[Row]:
+    found = []
+    pairs = [(CSR, CSR), (ROWS, ROWS), (CSR, DENSE), (DENSE, CSR), (ROWS, DENSE), (DENSE, ROWS), (CSR, ROWS)]
+    for operator in (
+        "elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div", "_maximum", "_minimum",
+        "_equal", "broadcast_add", "broadcast_mul",
+    ):  # fmt: skip
+        for one, other in pairs:
+            second = "full" if other == DENSE else "other"
+            first = "full" if one == DENSE else "some"
+            found.append(Row(operator, {"lhs": (one, first), "rhs": (other, second)}))
+    for operator in ("broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div", "broadcast_maximum"):
+        for which in ("row", "column"):
+            found += [Row(operator, {"lhs": (stype, "some"), "rhs": (DENSE, which)}) for stype in BOTH]
+    for operator in (
+        "_plus_scalar", "_minus_scalar", "_rminus_scalar", "_mul_scalar", "_div_scalar", "_rdiv_scalar", "_mod_scalar",
+        "_power_scalar", "_maximum_scalar", "_equal_scalar", "_greater_scalar", "_lesser_scalar", "_not_equal_scalar",
+    ):  # fmt: skip
+        found += [
+            Row(operator, {"data": (stype, "some")}, {"scalar": scalar})
+            for stype in BOTH
+            for scalar in (0, 2)
+        ]
+    return found
+
+
+def _products() -> list[Row]:
+    found = []
+    for a, b in ((False, False), (True, False), (False, True), (True, True)):
+        for one, other in ((CSR, DENSE), (CSR, ROWS), (DENSE, CSR), (CSR, CSR), (ROWS, DENSE)):
+            first = "some" if one != DENSE else "full"
+            if a == b:
+                second = {DENSE: "weight", ROWS: "weight", CSR: "weight"}[other]
+            else:
+                second = "full" if other != CSR else "other"
+            flags = {"transpose_a": a, "transpose_b": b}
+            found.append(Row("dot", {"lhs": (one, first), "rhs": (other, second)}, flags))
+    found.append(Row("dot", {"lhs": (CSR, "some"), "rhs": (DENSE, "vector")}))
+    found.append(Row("dot", {"lhs": (CSR, "some"), "rhs": (DENSE, "long")}, {"transpose_a": True}))
+    found.append(
+        Row(
+            "dot",
+            {"lhs": (CSR, "some"), "rhs": (DENSE, "full")},
+            {"transpose_a": True, "forward_stype": DENSE},
+        )
+    )
+    return found
+
+
 #: By the families of operators.
 GROUPS: dict[str, Sequence[Row]] = {
     "unary": _unary(),
     "with parameters": _with_parameters(),
     "others": _others(),
+    "arithmetic": _arithmetic(),
+    "products": _products(),
 }
 ROWS_BY_NAME = {row.name: row for rows in GROUPS.values() for row in rows}
 
