@@ -52,6 +52,7 @@ RANDOM = {"randint": (0, 5)}
 CALLS: dict[str, Callable[[], object]] = {
     "Executor.forward": lambda: bound().forward(**WRONG),
     "Executor.reshape": lambda: bound().reshape(**WRONG),
+    "CSRNDArray.reshape": lambda: mx.nd.zeros((2, 2), stype="csr").reshape((4,), **WRONG),
     "Symbol.reshape": lambda: X.reshape((1,), **WRONG),
     **{
         f"NDArray.{name}": lambda call=call: call(mx.nd.ones((2, 1)))

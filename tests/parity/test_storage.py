@@ -18,6 +18,7 @@ RECORDED: dict[str, dict[str, Any]] = json.loads(STORAGE.read_text(encoding="utf
 
 #: Gradients with other numbers than MXNet's, as of dense arrays.
 OTHER_GRADIENTS = {
+    "dot": "MXNet's of a csr lhs is wrong, or 0 everywhere; that of rhs is compared",
     "gamma": "the infinity at 0 has the other sign",
     "norm": "MXNet's is nan at 0",
     "_power_scalar": "MXNet's is nan where 0 is raised to 0",
@@ -67,6 +68,12 @@ def compare(found: Any, wanted: dict[str, Any], *, positions: bool, numbers: boo
         assert ours["indices"] == wanted["indices"]
 
 
+def has_mxnets_gradient(row: Row, argument: str) -> bool:
+    if row.operator == "dot" and row.inputs["lhs"][0] == "csr":
+        return argument != "lhs"
+    return row.operator == "dot" or row.operator not in OTHER_GRADIENTS
+
+
 TAKEN = [name for name, entry in RECORDED.items() if "outputs" in entry]
 
 
@@ -82,7 +89,7 @@ def test_executors(name: str) -> None:
     executor.backward([mx.nd.array(head_gradient(output.shape)) for output in outputs])
     for argument, wanted in recorded["gradients"].items():
         compare(
-            executor.grad_dict[argument], wanted, positions=False, numbers=row.operator not in OTHER_GRADIENTS
+            executor.grad_dict[argument], wanted, positions=False, numbers=has_mxnets_gradient(row, argument)
         )
 
 
@@ -106,7 +113,7 @@ def test_calls(name: str) -> None:
     for key, gradient in recorded["gradients"].items():
         # In a call it is stored as the array is; the numbers are the same.
         of_array = {**gradient, "stype": arrays[key].grad.stype}
-        compare(arrays[key].grad, of_array, positions=False, numbers=row.operator not in OTHER_GRADIENTS)
+        compare(arrays[key].grad, of_array, positions=False, numbers=has_mxnets_gradient(row, key))
 
 
 class _Calls:
