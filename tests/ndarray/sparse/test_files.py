@@ -126,6 +126,11 @@ BAD = {
         "must not fall; got 2 and then 1, at row 1",
     ),
     "too few rows": (record(2, [1], (1,), (2, 2), [0, 1], [1]), "indptr must have 3 elements for 2 rows"),
+    "numbers without axes": (record(2, [1], (), (2, 2), [0, 1, 1], [1]), "must have one axis"),
+    "more columns than numbers": (
+        record(2, [1], (1,), (2, 2), [0, 1, 1], [1, 0]),
+        "equal numbers of elements",
+    ),
     "three axes": (record(2, [1], (1,), (2, 2, 2), [0, 1, 1], [1]), "must have two axes"),
     "another storage type": (record(3, [1], (1,), (2,), [0]), r"dense \(0\), row_sparse \(1\) or csr \(2\)"),
 }

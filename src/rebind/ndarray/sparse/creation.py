@@ -156,9 +156,7 @@ def array(
     return creation.array(source_array, ctx, dtype)  # type: ignore[return-value]  # of the source's storage
 
 
-def zeros(
-    stype: str, shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None, **kwargs: object
-) -> NDArray:
+def zeros(stype: str, shape: Sizes, ctx: Device | None = None, dtype: DTypeLike | None = None) -> NDArray:
     """Return an array of zeros of a storage type: a sparse one stores nothing.
 
     >>> zeros("row_sparse", (1000000, 2)).data.shape

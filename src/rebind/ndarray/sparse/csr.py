@@ -13,7 +13,7 @@ from ... import dtypes
 from ...errors import ParameterError, ShapeError
 from ..storage import DenseStorage, Storage, register_storage
 from .grouping import Groups, group
-from .parts import check_columns, check_indptr, check_range
+from .parts import check_indptr, check_lengths, check_range
 
 if TYPE_CHECKING:
     from scipy.sparse import spmatrix
@@ -88,9 +88,10 @@ class CSRStorage(Storage):
         data, indptr, indices = members
         if len(shape) != 2:
             raise ShapeError(f"a csr array must have two axes; got shape {tuple(shape)}")
+        check_lengths(indices, data)
         check_indptr(indptr, shape[0], len(data))
         stored = int(indptr[-1])
-        check_columns(indices[:stored], data[:stored], shape[1])
+        check_range("indices", indices[:stored], shape[1])
         return cls(data[:stored], indptr.long(), indices[:stored].long(), shape)
 
     @classmethod

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...errors import ParameterError, ShapeError
 
-__all__ = ["check_columns", "check_indptr", "check_range", "check_row_indices"]
+__all__ = ["check_indptr", "check_lengths", "check_range", "check_row_indices"]
 
 
 def check_row_indices(indices: Tensor, data: Tensor, shape: tuple[int, ...]) -> None:
@@ -49,17 +49,16 @@ def check_indptr(indptr: Tensor, rows: int, stored: int) -> None:
         )
 
 
-def check_columns(indices: Tensor, data: Tensor, columns: int) -> None:
-    """Raise an error unless `indices` has a column of the matrix for each element of `data`.
+def check_lengths(indices: Tensor, data: Tensor) -> None:
+    """Raise an error unless `indices` has one element for each of `data`.
 
-    >>> check_columns(torch.tensor([2, 0]), torch.ones(2), columns=3)
+    >>> check_lengths(torch.tensor([2, 0]), torch.ones(2))
     """
     if data.dim() != 1 or indices.shape != data.shape:
         raise ShapeError(
             "data and indices must have one axis, and equal numbers of elements; got shapes "
             f"{tuple(data.shape)} and {tuple(indices.shape)}"
         )
-    check_range("indices", indices, columns)
 
 
 def check_range(name: str, indices: Tensor, size: int) -> None:

@@ -87,7 +87,9 @@ for _stype in (DENSE, "row_sparse"):
         gradient=_gradient_of_dot_csr,
         gradients=(DENSE, DENSE),
     )(dot_csr)
-    # The rows that the matrix has columns for: so embeddings and linear models are trained.
+
+# The rows that the matrix has columns for: so embeddings and linear models are trained.
+for _stype in (DENSE, "row_sparse", "csr"):
     storage_kernel(
         "dot",
         ["csr", _stype],

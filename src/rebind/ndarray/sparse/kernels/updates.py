@@ -14,18 +14,15 @@ from ..row_sparse import RowSparseStorage
 
 __all__ = ["UPDATES"]
 
-#: The operators for which MXNet has such kernels.
-UPDATES = (
-    "sgd_update", "sgd_mom_update", "adam_update", "ftrl_update", "_sparse_adagrad_update",
-    "_contrib_group_adagrad_update",
-)  # fmt: skip
+#: The operators for which MXNet has such kernels, with the numbers of their states.
+UPDATES = {
+    "sgd_update": 0, "sgd_mom_update": 1, "adam_update": 2, "ftrl_update": 2, "_sparse_adagrad_update": 1,
+    "_contrib_group_adagrad_update": 1,
+}  # fmt: skip
 
 
 def _declare(name: str, stype: str) -> None:
     """Declare the kernel of an operator, for weights and states of a storage type."""
-    op = find(name)
-    update = op.kernels.in_place["weight"].function
-    states = [stype] * len(op.signature.aux_names)
 
     def over(weight: Storage, grad: RowSparseStorage, *states: Storage, **settings: object) -> None:
         """Update the rows of weight and states."""
@@ -39,13 +36,13 @@ def _declare(name: str, stype: str) -> None:
                 state.store_all_rows()  # once: rows would be added to it in every step
         targets = (weight, *states)
         gathered = [target.rows(rows) for target in targets]
-        update(gathered[0], values, *gathered[1:], **settings)
+        find(name).kernels.in_place["weight"].function(gathered[0], values, *gathered[1:], **settings)
         for target, tensor in zip(targets, gathered, strict=True):
             target.write_rows(rows, tensor)
 
     @storage_kernel(
         name,
-        (stype, "row_sparse", *states),
+        (stype, "row_sparse", *[stype] * UPDATES[name]),
         (stype,),
         when=lambda p: p.get("lazy_update", True),
         over=over,
