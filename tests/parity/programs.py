@@ -54,12 +54,24 @@ RUNS: dict[str, Run] = {
     "custom_operator": Run("numpy_softmax.py"),
     "operators": Run("check_operators.py"),
     "actor_critic": Run("actor_critic.py", result=f"running reward {_N}", bounds=((0.5, 1),)),
+    "attach_row_sparse": Run(
+        "attach_row_sparse.py",
+        result=rf"final {_N} {_N}",
+        bounds=((200, 300), (300, 400)),
+        tolerance=1e-4,
+    ),
     "autoencoder": Run("autoencoder.py", result=f"Validation error {_N}", bounds=((0, 0.06),)),
     "bucketing": Run("bucketing_lm.py", result=f"perplexity {_N}", bounds=((1.8, 2.4),)),
     "cnn_text": Run(
         "cnn_text.py",
         result=f"Training accuracy {_N} development accuracy {_N}",
         bounds=((95, 100), (95, 100)),
+    ),
+    "csr_text": Run(
+        "csr_text.py",
+        result=rf"module accuracy {_N}\nby hand accuracy {_N} norm {_N}",
+        bounds=((0.99, 1), (0.99, 1), (20, 30)),
+        tolerance=1e-4,
     ),
     "data_iter": Run("data_iter.py", result=f"accuracy {_N}", bounds=((0.9, 1),), tolerance=0.01),
     "dqn": Run("dqn.py", result=f"reward of the last hundred steps {_N}", bounds=((0.75, 1),)),
@@ -103,6 +115,12 @@ RUNS: dict[str, Run] = {
         bounds=((0, 0), (0, 0), (0, 1000), (0.95, 1)),
         tolerance=1e-3,
     ),
+    "row_sparse_pull": Run(
+        "row_sparse_pull.py",
+        result=rf"step 4 loss {_N} .*\nsum {_N} untouched {_N}",
+        bounds=((25, 30), (10, 15), (14, 14)),
+        tolerance=1e-4,
+    ),
     "sgld": Run(
         "sgld.py",
         result=f"mean is off by {_N} deviations, spread is {_N}",
@@ -114,7 +132,19 @@ RUNS: dict[str, Run] = {
         bounds=((0, 100), (0, 10), (0.9, 1), (0.98, 1)),
         tolerance=1e-4,
     ),
+    "sparse_recommender": Run(
+        "sparse_recommender.py",
+        result=rf"norm {_N} {_N} {_N}\nfinal mse {_N}",
+        bounds=((0, 1), (0, 1), (0, 1), (0, 0.05)),
+        tolerance=1e-3,
+    ),
     "stochastic_depth": Run("stochastic_depth.py", result=f"accuracy {_N}", bounds=((0.85, 1),)),
+    "storage_operator": Run(
+        "storage_operator.py",
+        result=rf"nd csr {_N}\narg csr out default {_N}\n.*\nw {_N}",
+        bounds=((0, 10), (0, 10), (0, 20)),
+        tolerance=1e-4,
+    ),
     "svrg": Run(
         "svrg_regression.py",
         result=rf"SGD distance {_N} cost {_N}\nSVRG distance {_N} cost {_N}",
