@@ -14,13 +14,14 @@ from markdown_it import MarkdownIt
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("page", ["how_it_works", "extending"])
-def test_the_code_of_a_page_runs(page: str) -> None:
+@pytest.mark.parametrize("page", ["how_it_works", "extending", "sparse"])
+def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     options = ["-o", "ELLIPSIS", "-o", "NORMALIZE_WHITESPACE", "-o", "FAIL_FAST"]
     done = subprocess.run(
         [sys.executable, "-m", "doctest", *options, str(DOCS / f"{page}.md")],
         capture_output=True,
         text=True,
+        cwd=tmp_path,
         env={**os.environ, "REBIND_PROGRESS": "off"},
         check=False,
     )
