@@ -112,6 +112,12 @@ class Tuning:
 
     # Operators: others.
 
+    #: Up to so many multiply-adds one thread computes a product with a csr matrix, or with its transpose. A second one
+    #: saves up to 0.05 ms, and beside other work 6 ms and more are spent waiting for it.
+    one_thread_sparse_products: int = 1 << 18
+    one_thread_transposed_products: int = 1 << 20
+    #: An update of rows with fewer numbers runs in one thread, for the same reason.
+    one_thread_row_elements: int = 1 << 20
     #: Up to so many elements sorting them all takes less than the calls that avoid it.
     sorted_elements: int = 2048
     #: From so many elements along the axis on the few best ones are looked for in the best blocks.

@@ -13,6 +13,7 @@ from ..ndarray.base import wrap
 from ..ndarray.sparse.row_sparse import RowSparseStorage
 from ..ndarray.storage import DenseStorage, Storage
 from ..threads import OneThread
+from ..tuning import current
 from .arrays import StoredState, members_of
 from .group import InnerState
 
@@ -22,9 +23,6 @@ __all__ = ["like_weight", "round_weight", "update_rows", "values_of"]
 Update: TypeAlias = """Callable[
     [Sequence[Hashable], list[Tensor], list[Tensor], Sequence[InnerState | None]], None
 ]"""
-
-#: Below so many numbers an update runs in one thread: there is less to compute than a second one may be waited for.
-_SMALL = 1 << 20
 
 
 def update_rows(
@@ -57,7 +55,7 @@ def update_rows(
         [weight, *(() if state is None else members_of(state))]
         for weight, state in zip(weights, states, strict=True)
     ]
-    with OneThread(sum(map(Tensor.numel, values)) < _SMALL):
+    with OneThread(sum(map(Tensor.numel, values)) < current().one_thread_row_elements):
         gathered = [
             [None if array is None else _gather(array.storage, at) for array in arrays]
             for arrays, at in zip(targets, rows, strict=True)

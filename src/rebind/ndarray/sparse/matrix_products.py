@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ...threads import OneThread
+from ...tuning import current
 from ..storage import Storage
 from .csr import CSRStorage
 from .grouping import sum_segments
@@ -15,10 +16,6 @@ __all__ = ["multiply", "multiply_transposed"]
 
 #: What PyTorch's product of a csr tensor takes, on the CPU.
 _OF_TENSOR = {torch.float32, torch.float64}
-
-#: Up to so many multiply-adds one thread computes a product, and that of a transpose. A second one saves up to 0.05 ms,
-#: and beside other work 6 ms and more are spent waiting for it.
-_SMALL, _SMALL_TRANSPOSED = 1 << 18, 1 << 20
 
 
 def multiply(matrix: CSRStorage, rows: Storage) -> Tensor:
@@ -34,7 +31,7 @@ def multiply(matrix: CSRStorage, rows: Storage) -> Tensor:
         assert isinstance(rows, RowSparseStorage)
         matrix, dense = _on_stored_rows(matrix, rows), rows.data
     others = dense.shape[1:]
-    with OneThread(matrix.data.numel() * others.numel() <= _SMALL):
+    with OneThread(matrix.data.numel() * others.numel() <= current().one_thread_sparse_products):
         if dense.dim() == 2:
             return _times_matrix(matrix, dense)
         product = _times_matrix(matrix, dense.reshape(dense.shape[0], -1))
@@ -67,7 +64,7 @@ def multiply_transposed(matrix: CSRStorage, rows: Storage) -> RowSparseStorage:
     others = dense.shape[1:]
     dense = dense.reshape(len(dense), -1)
     columns, order, begins = matrix.by_column
-    with OneThread(matrix.data.numel() * others.numel() <= _SMALL_TRANSPOSED):
+    with OneThread(matrix.data.numel() * others.numel() <= current().one_thread_transposed_products):
         # `index_select` takes a quarter of the time that indexing does.
         rows_of_columns = matrix.row_of_each().index_select(0, order)
         sums = sum_segments(dense, rows_of_columns, begins, matrix.data.index_select(0, order))
