@@ -81,3 +81,24 @@ def test_monitors_and_metrics_take_sparse_arrays() -> None:
     metric = mx.metric.MSE()
     metric.update([mx.nd.array(VALUES).tostype("csr")], [mx.nd.array(VALUES + 1).tostype("row_sparse")])
     assert metric.get()[1] == 1
+
+
+@pytest.mark.parametrize("ids", [[0, 1, 2, 3], [1, 3], [3, 1], [0, 2]], ids=str)
+@pytest.mark.parametrize("has_sum", [False, True])
+def test_the_gradient_of_a_square_has_all_stored_rows(ids: list[int], has_sum: bool) -> None:
+    matrix = np.array([[0, 5, 0, 0], [0, 1, 2, 0]], "float32")  # columns 1 and 2 have elements
+    values = np.arange(1, 2 * len(ids) + 1, dtype="float32").reshape(-1, 2)
+    factors = mx.nd.sparse.row_sparse_array((values, ids), shape=(4, 2))
+    factors.attach_grad(stype="row_sparse")
+    with mx.autograd.record():
+        data = mx.nd.array(matrix).tostype("csr")
+        found = mx.nd.sparse.dot(data, mx.nd.sparse.square(factors))
+        if has_sum:
+            found = found + mx.nd.sparse.dot(data, factors)
+    found.backward()
+    of_matrix = matrix.sum(0)[:, None]
+    rows = sorted({*ids, *([1, 2] if has_sum else [])})
+    assert factors.grad.indices.asnumpy().tolist() == rows
+    np.testing.assert_array_equal(
+        factors.grad.asnumpy(), of_matrix * (2 * factors.asnumpy() + has_sum), strict=True
+    )

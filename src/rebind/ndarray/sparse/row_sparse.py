@@ -270,6 +270,11 @@ class RowSparseStorage(Storage):
         source = source.to(self.device, self.dtype)
         if not isinstance(source, RowSparseStorage):
             source = RowSparseStorage.with_all_rows(source.to_dense().detach())
+        if source.is_whole and not self.is_whole:  # the sum has all rows: these go into a copy of it
+            total = source.with_data(source.data.clone())
+            total.data.index_add_(0, self.indices, self.data)
+            self._adopt(total)
+            return
         at, present = self.positions(source.indices)
         if present is None:
             self.data.index_add_(0, at, source.data)

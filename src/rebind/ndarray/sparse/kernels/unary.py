@@ -11,8 +11,10 @@ from typing import Any
 import torch
 
 from ....ops import find
+from ....ops.declaration import Operator
 from ....ops.storage_types import storage_kernel
 from ....params import Params
+from ...row_copies import copy_rows
 from ...storage import DenseStorage, Storage
 from ..csr import CSRStorage
 from ..row_sparse import RowSparseStorage
@@ -53,10 +55,25 @@ def _gradient_as_input(name: str) -> Callable[..., Gradients]:
     def gradient(
         p: Params, inputs: Sequence[Sparse], outputs: Sequence[Storage], heads: Sequence[Storage]
     ) -> Gradients:
-        stored = inputs[0].in_order()
-        return [stored.with_data(gradient_of(op, p, stored.data, values_at(heads[0], stored)))]
+        stored, head = inputs[0].in_order(), heads[0]
+        if isinstance(stored, RowSparseStorage) and isinstance(head, RowSparseStorage):
+            return [_where_head_has_rows(op, p, stored, head.in_order())]
+        return [stored.with_data(gradient_of(op, p, stored.data, values_at(head, stored)))]
 
     return gradient
+
+
+def _where_head_has_rows(
+    op: Operator, p: Params, stored: RowSparseStorage, head: RowSparseStorage
+) -> RowSparseStorage:
+    """Return the gradient of all stored rows, computed where the output's has a row: elsewhere it is 0."""
+    at, present = stored.positions(head.indices)
+    values = head.data
+    if present is not None:
+        at, values = at[present], values[present]
+    found = torch.zeros_like(stored.data)
+    copy_rows(found, at, gradient_of(op, p, stored.data.index_select(0, at), values))
+    return stored.with_data(found)
 
 
 def _gradient_as_head(name: str) -> Callable[..., Gradients]:
