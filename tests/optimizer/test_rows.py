@@ -270,3 +270,30 @@ def test_nothing_of_a_table_s_size_is_made_in_a_step(name, more, settings, stype
     with Allocations(tensors) as allocations:
         updater(0, grad, weight)
     assert 0 < allocations.largest < 1000
+
+
+@pytest.mark.parametrize("stored", [None, [0, 1, 2, 3]], ids=str)
+@pytest.mark.parametrize(("name", "settings"), LAZY)
+def test_a_gradient_with_all_rows_updates_where_the_table_is(name, settings, stored):
+    rows = 10_000
+    table = mx.nd.ones((rows, 4))
+    weight = table if stored is None else wrap(RowSparseStorage.with_all_rows(table.tensor))
+    grad = wrap(RowSparseStorage.with_all_rows(torch.ones(rows, 4)))
+    updater = mx.optimizer.get_updater(make(name, settings))
+    updater(0, grad, weight)
+    arrays = [weight, *members(updater.states[0])]
+    before = [each.storage.to_dense() for each in arrays]
+    with PickedRows() as picked:
+        updater(0, grad, weight)
+    assert picked.count == 0
+    assert all(each.storage.to_dense() is old for each, old in zip(arrays, before, strict=True))
+
+
+class PickedRows(TorchDispatchMode):
+    """Counts how often rows of a tensor are copied."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += func is torch.ops.aten.index_select.default
+        return func(*args, **(kwargs or {}))

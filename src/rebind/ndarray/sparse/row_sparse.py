@@ -173,12 +173,14 @@ class RowSparseStorage(Storage):
         """Which rows have values."""
         return self.indices
 
-    def present_rows(self) -> tuple[Tensor, Tensor]:
-        """Return which rows are stored, in ascending order and each once, and these rows.
+    def present_rows(self) -> tuple[Tensor, Tensor] | None:
+        """Return which rows are stored, in ascending order and each once, and these rows; None where all are.
 
         >>> RowSparseStorage(torch.ones(2, 1), torch.tensor([7, 3]), (9, 1)).present_rows()[0]
         tensor([3, 7])
         """
+        if self.is_whole:
+            return None
         ordered = self.in_order()
         return ordered.indices, ordered.data
 

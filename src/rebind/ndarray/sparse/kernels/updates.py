@@ -30,7 +30,8 @@ def _declare(name: str, stype: str) -> None:
             raise ShapeError(
                 f"grad must have the shape of weight, {tuple(weight.shape)}; got {tuple(grad.shape)}"
             )
-        rows, values = grad.present_rows()
+        ordered = grad.in_order()
+        rows, values = ordered.indices, ordered.data
         for state in states:
             if isinstance(state, RowSparseStorage) and not len(state.indices):
                 state.store_all_rows()  # once: rows would be added to it in every step
