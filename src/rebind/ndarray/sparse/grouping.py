@@ -31,15 +31,18 @@ def group(indices: Tensor, size: int) -> Groups:
     """
     count = len(indices)
     bits = count.bit_length()
-    if indices.is_cpu and size < 1 << (63 - bits):
-        # NumPy sorts numbers five times as fast as torch, so index and position become one number.
-        packed = (indices << bits) | torch.arange(count)
-        ordered = torch.from_numpy(np.sort(packed.numpy()))
-        ordered, order = ordered >> bits, ordered & ((1 << bits) - 1)
-    else:
-        ordered, order = indices.sort(stable=True)
-    present, counts = torch.unique_consecutive(ordered, return_counts=True)
-    return Groups(present, order, counts.cumsum(0) - counts)
+    if not indices.is_cpu or size >= 1 << (63 - bits):
+        sorted_indices, positions = indices.sort(stable=True)
+        present, counts = torch.unique_consecutive(sorted_indices, return_counts=True)
+        return Groups(present, positions, counts.cumsum(0) - counts)
+    # NumPy sorts numbers five times as fast as torch, so index and position become one number.
+    packed = (indices.numpy() << bits) | np.arange(count)
+    packed.sort()
+    order, ordered = packed & ((1 << bits) - 1), packed >> bits
+    is_first = np.ones(count, bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    begins = is_first.nonzero()[0]
+    return Groups(torch.from_numpy(ordered[begins]), torch.from_numpy(order), torch.from_numpy(begins))
 
 
 def sum_segments(rows: Tensor, order: Tensor, begins: Tensor, factors: Tensor | None = None) -> Tensor:
