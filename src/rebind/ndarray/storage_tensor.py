@@ -154,4 +154,8 @@ def _gradient_for(tensor: Tensor | None, found: Storage | Callable[[], Storage] 
 
 
 def _storages(tensors: Sequence[Tensor | None]) -> list[Storage | None]:
-    return [None if each is None else as_storage(each.detach()) for each in tensors]
+    # A storage is no part of a record: to detach its tensor is a call of `__torch_dispatch__` for nothing.
+    return [
+        each if each is None else as_storage(each if isinstance(each, StorageTensor) else each.detach())
+        for each in tensors
+    ]
