@@ -175,7 +175,7 @@ class Tuning:
     checked_labels: int = 10_000_000
     #: What it costs a thread and its caller, about, to hand a batch over. Batches that take less time to read, or to
     #: work on, are read when they are asked for.
-    hand_over_seconds: float = 1e-4
+    hand_over_seconds: float = 3e-4
     #: How many batches `PrefetchingIter` reads ahead, each with the memory that it takes.
     prefetched_batches: int = 2
     #: Text is read in chunks of so many bytes, whose arrays of numbers stay in the processor's cache.

@@ -27,7 +27,7 @@ class _Item(NamedTuple):
 class Reader:
     """Reads one iterator, ahead in a thread wherever that is quicker.
 
-    While a batch is read, the caller can work on the one before; to hand it over costs some 0.1 ms, since each side
+    While a batch is read, the caller can work on the one before; to hand it over costs some 0.3 ms, since each side
     wakes the other and they share the interpreter. So the thread is at work while reading a batch and the caller's work
     on one both take longer than that. Otherwise a batch is read when it is asked for.
 
