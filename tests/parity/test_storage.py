@@ -18,7 +18,7 @@ RECORDED: dict[str, dict[str, Any]] = json.loads(STORAGE.read_text(encoding="utf
 
 #: Gradients with other numbers than MXNet's, as of dense arrays.
 OTHER_GRADIENTS = {
-    "dot": "MXNet's of a csr lhs is wrong, or 0 everywhere; that of rhs is compared",
+    "dot": "MXNet does not write that of a csr lhs into a dense array; that of rhs is compared",
     "gamma": "the infinity at 0 has the other sign",
     "norm": "MXNet's is nan at 0",
     "_power_scalar": "MXNet's is nan where 0 is raised to 0",
