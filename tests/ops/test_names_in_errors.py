@@ -1,5 +1,6 @@
 """An error names the operator as it was called, by any of its names, and the node: for every operator."""
 
+import contextlib
 import dataclasses
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 import rebind as mx
 from rebind.errors import MXNetError, ShapeError, UserCodeError
-from rebind.ops import OPERATORS, Inference, Kernels
+from rebind.ops import OPERATORS, Inference, Kernels, storage_types
 from rebind.ops.control_flow import RUNNERS
 from rebind.ops.custom import CUSTOM_OPERATORS
 from rebind.params import REQUIRED
@@ -114,12 +115,33 @@ def broken(monkeypatch, error):
 
     def break_(op, p, on_meta=False):
         monkeypatch.setattr(op, "kernels", fails(op, p, error, on_meta))
+        # Kernels for storage types have a test of their own.
+        monkeypatch.setitem(storage_types._KERNELS, op.name, [])
         monkeypatch.setattr(op, "inference", Inference())
         monkeypatch.setattr(op, "_signature", dataclasses.replace(op.signature, check=None))
         monkeypatch.setattr(op, "shared", False)
         monkeypatch.setattr(op, "_parsed", {})  # what is parsed without the check is nobody's
 
     return break_
+
+
+@pytest.mark.parametrize("recording", [False, True])
+def test_a_kernel_for_storage_types_that_fails(recording, monkeypatch, error):
+    def function(*storages, **keywords):
+        raise error
+
+    kernel = storage_types.StorageKernel(("csr",), ("csr",), function, gradient=function)
+    monkeypatch.setitem(storage_types._KERNELS, "square", [kernel])
+    x = mx.nd.ones((1, 1)).tostype("csr")
+    x.attach_grad()
+    block = mx.autograd.record() if recording else contextlib.nullcontext()
+    with block, pytest.raises(MXNetError, match="it failed") as caught:
+        mx.nd.square(x)
+    assert_names(caught.value, "square", None)
+    executor = mx.sym.square(mx.sym.var("x", stype="csr"), name=NODE).bind(mx.cpu(), {"x": x})
+    with pytest.raises(MXNetError, match="it failed") as caught:
+        executor.forward()
+    assert_names(caught.value, "square", NODE)
 
 
 @pytest.mark.parametrize("alias", CALLED)

@@ -312,13 +312,18 @@ def _run_storage_kernel(
     if len({storage.dtype for storage in storages if storage is not None}) > 1:
         op.check_types(storages, p)
     keywords = with_modes(op.signature.keywords(p), op.signature.modes, device)
-    if not kernel.is_recorded and (not recording or kernel.gradient is None):
-        with grad_mode(False):
-            result = kernel.function(*storages, **keywords)
-        return result if isinstance(result, tuple) else [result], device
-    tensors = [None if array is None else _recorded_source(array) for array in arrays]
-    with grad_mode(recording):
-        result = on_tensors(kernel)(*tensors, **keywords)
+    try:
+        if not kernel.is_recorded and (not recording or kernel.gradient is None):
+            with grad_mode(False):
+                result = kernel.function(*storages, **keywords)
+            return result if isinstance(result, tuple) else [result], device
+        tensors = [None if array is None else _recorded_source(array) for array in arrays]
+        with grad_mode(recording):
+            result = on_tensors(kernel)(*tensors, **keywords)
+    except (RuntimeError, IndexError) as error:
+        raise_explained(
+            error, op, [None if array is None else as_tensor(array.storage) for array in arrays], p
+        )
     results = result if isinstance(result, tuple) else (result,)
     return [
         _recorded_array(each, device) if isinstance(each, StorageTensor) else each for each in results
