@@ -29,8 +29,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from rebind import generators
+from rebind._torch.tensors import make_wrapper
 from rebind.device import Device
 from rebind.executor import cuda_graphs
+from rebind.ndarray.storage_tensor import StorageTensor
 
 __all__ = ["Traffic", "simulated_gpus"]
 
@@ -93,6 +95,8 @@ class Placement:
             return tensor.untyped_storage()._cdata in self._pinned
 
     def of(self, tensor: Tensor) -> torch.device:
+        if isinstance(tensor, StorageTensor):  # it has no memory: where its parts are
+            return self.of(next(iter(tensor.stored.tensors.values())))
         with torch._C.DisableTorchFunction():
             if tensor.device.type != "cpu":
                 return tensor.device
@@ -341,6 +345,11 @@ def capture(
     return cuda_graphs.Capture(results, replay)
 
 
+def wrapper_on_the_cpu(cls: type[Tensor], size: Any, *, dtype: torch.dtype, device: torch.device) -> Any:
+    """As `make_wrapper`; to PyTorch, which would wait for a GPU in backward, it is on the CPU."""
+    return make_wrapper(cls, size, dtype=dtype, device=CPU)
+
+
 @contextmanager
 def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
     """Let this thread have GPUs, for the block: ``gpu(0)`` and so on.
@@ -361,6 +370,7 @@ def simulated_gpus(number: int = 2) -> Iterator[Traffic]:
     with ExitStack() as stack:
         for target, value in {
             "rebind.device._why_unusable": unusable,
+            "rebind.ndarray.storage_tensor.make_wrapper": wrapper_on_the_cpu,
             "torch.cuda.device_count": lambda: number,
             "torch.cuda.synchronize": waits,
             "torch.cuda.device_of": device_of,
