@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ DATA = np.array([[1, 2, 0], [3, 4, 1]], dtype="float32")
 
 
 @pytest.fixture(autouse=True)
-def dot_with_a_stored_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+def dot_with_a_stored_gradient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A product of dense arrays whose gradient of the second one is not dense."""
-    monkeypatch.setattr(storage_types, "_KERNELS", {**storage_types._KERNELS})
+    monkeypatch.setitem(storage_types._KERNELS, "dot", [*storage_types._KERNELS["dot"]])
     monkeypatch.setenv("MXNET_STORAGE_FALLBACK_LOG_VERBOSE", "0")
 
     def gradient(
@@ -38,6 +38,9 @@ def dot_with_a_stored_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     def dot(one: Storage, two: Storage, **_: object) -> Storage:
         return DenseStorage(one.to_dense() @ two.to_dense())
+
+    yield
+    storage_types.WITH_DENSE_INPUTS.discard("dot")
 
 
 def network(uses: int = 1) -> Any:
