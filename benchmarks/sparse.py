@@ -22,8 +22,8 @@ from .report import commit, describe_machine
 from .sparse_table import sparse_lines
 from .sparse_work import WORKS, Work, write_file
 
-#: Seconds that the calls of one engine take in a round.
-_SECONDS = 0.02
+#: Seconds that the calls of one engine take in a round. Other engines' work has filled the caches before.
+_SECONDS = 0.2
 
 Workers = Mapping[str, WorkerProcess]
 

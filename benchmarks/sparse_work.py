@@ -144,6 +144,10 @@ def _update(mx: Any, name: str, options: dict[str, Any]) -> Callable[[], object]
     return lambda: optimizer.update(0, weight, grad, state)
 
 
+#: The batches of an epoch, and some.
+_FIRST_EPOCH = 50
+
+
 class _Steps:
     """Steps of a module: the next batch each time, as in a program's loop."""
 
@@ -154,6 +158,10 @@ class _Steps:
         self._module.init_params(mx.init.Normal(0.01))
         self._module.init_optimizer(kvstore=None, optimizer=optimizer, optimizer_params=options)
         self._batches = batches
+        for _ in range(
+            _FIRST_EPOCH
+        ):  # in which rebind reads the text, and saves the numbers; MXNet reads it each time
+            self()
 
     def __call__(self) -> None:
         try:
