@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ....errors import DTypeError, ShapeError
-from ....grad_mode import grad_mode
 from ....ops import Operator, find
 from ....ops.storage_types import storage_kernel
 from ....params import Params
 from ...storage import DenseStorage, Storage, storage_kind
 from ..csr import CSRStorage
 from ..row_sparse import RowSparseStorage
+from .stored import Gradients, Sparse, dense_gradients
 
 __all__ = ["add_n"]
 
-Sparse: TypeAlias = "CSRStorage | RowSparseStorage"
-Gradients: TypeAlias = "list[Storage | None]"
 SPARSE = ("csr", "row_sparse")
 
 
@@ -107,27 +105,13 @@ for _stype in SPARSE:
         )(_on_union(find(_name)))
 
 
-def _dense_gradients(op: Operator) -> Callable[..., Gradients]:
-    """Return the gradient of an operator with two inputs by its form for dense arrays: as in MXNet both are dense."""
-
-    def gradient(
-        p: Params, inputs: Sequence[Storage], outputs: Sequence[Storage], heads: Sequence[Storage]
-    ) -> Gradients:
-        with grad_mode(True):
-            leaves = [each.to_dense().detach().requires_grad_() for each in inputs]
-            output = op.kernels.differentiable(*leaves, **op.signature.keywords(p))
-            return [DenseStorage(each) for each in torch.autograd.grad(output, leaves, heads[0].to_dense())]
-
-    return gradient
-
-
 for _name in ("_maximum", "_minimum", "_hypot"):
     for _stype in SPARSE:
         storage_kernel(
             _name,
             [_stype, _stype],
             (_stype,),
-            gradient=_dense_gradients(find(_name)),
+            gradient=dense_gradients(find(_name)),
             gradients=("default", "default"),
         )(_on_union(find(_name)))
 
@@ -186,7 +170,7 @@ for _stype in SPARSE:
             "elemwise_mul",
             _pair,
             (_stype,),
-            gradient=_dense_gradients(find("elemwise_mul")),
+            gradient=dense_gradients(find("elemwise_mul")),
             gradients=("default", "default"),
         )(_multiply)
 
@@ -194,7 +178,7 @@ storage_kernel(
     "elemwise_mul",
     ["csr", "csr"],
     ("csr",),
-    gradient=_dense_gradients(find("elemwise_mul")),
+    gradient=dense_gradients(find("elemwise_mul")),
     gradients=("default", "default"),
 )(_multiply)
 # Rows of both: as in MXNet all rows that one of them has.
@@ -202,7 +186,7 @@ storage_kernel(
     "elemwise_mul",
     ["row_sparse", "row_sparse"],
     ("row_sparse",),
-    gradient=_dense_gradients(find("elemwise_mul")),
+    gradient=dense_gradients(find("elemwise_mul")),
     gradients=("default", "default"),
 )(_on_union(find("elemwise_mul")))
 
@@ -231,7 +215,7 @@ for _name in ("broadcast_mul", "broadcast_div"):
         _name,
         ["csr", "default"],
         ("csr",),
-        gradient=_dense_gradients(find(_name)),
+        gradient=dense_gradients(find(_name)),
         gradients=("default", "default"),
     )(_with_broadcast(find(_name)))
 

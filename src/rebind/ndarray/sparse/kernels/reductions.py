@@ -79,12 +79,6 @@ def _count(data: Sparse, axes: Collection[int]) -> int:
     return count
 
 
-def _norm_gradient(
-    p: Params, inputs: Sequence[Storage], outputs: Sequence[Storage], heads: Sequence[Storage]
-) -> Gradients:
-    return dense_gradients(find("norm"), p, inputs, heads[0])
-
-
 def _square_sum_gradient(
     p: Params, inputs: Sequence[Sparse], outputs: Sequence[Storage], heads: Sequence[Storage]
 ) -> Gradients:
@@ -125,7 +119,7 @@ def mean(data: Sparse, *, axis: _Axes = None, keepdims: bool = False, exclude: b
     return DenseStorage(torch.div(_sums(data, axes, keepdims), _count(data, axes), rounding_mode=rounding))
 
 
-@_declare("norm", _norm_gradient, when=lambda p: p.out_dtype is None)
+@_declare("norm", dense_gradients(find("norm")), when=lambda p: p.out_dtype is None)
 def norm(
     data: Sparse, *, ord: int = 2, axis: _Axes = None, keepdims: bool = False, out_dtype: None = None
 ) -> DenseStorage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import torch
@@ -59,13 +59,23 @@ def gradient_of(op: Operator, p: Params, data: Tensor, head: Tensor) -> Tensor:
     >>> gradient_of(find("square"), Params(), torch.tensor([3.0]), torch.ones(1))
     tensor([6.])
     """
+    return _gradients_of(op, p, [data], head)[0]
+
+
+def _gradients_of(op: Operator, p: Params, data: Sequence[Tensor], head: Tensor) -> Sequence[Tensor]:
     with grad_mode(True):
-        leaf = data.detach().requires_grad_()
-        output = op.kernels.differentiable(leaf, **op.signature.keywords(p))
-        found: Tensor = torch.autograd.grad(output, leaf, head)[0]
-    return found
+        leaves = [each.detach().requires_grad_() for each in data]
+        output = op.kernels.differentiable(*leaves, **op.signature.keywords(p))
+        return torch.autograd.grad(output, leaves, head)
 
 
-def dense_gradients(op: Operator, p: Params, inputs: Sequence[Storage], head: Storage) -> Gradients:
-    """Return the gradient of an operator with one input, which is dense, whatever the input is."""
-    return [DenseStorage(gradient_of(op, p, inputs[0].to_dense(), head.to_dense()))]
+def dense_gradients(op: Operator) -> Callable[..., Gradients]:
+    """Return the rule of an operator's gradients by its form for dense arrays: they are dense for any inputs."""
+
+    def gradients(
+        p: Params, inputs: Sequence[Storage], outputs: Sequence[Storage], heads: Sequence[Storage]
+    ) -> Gradients:
+        found = _gradients_of(op, p, [each.to_dense() for each in inputs], heads[0].to_dense())
+        return [DenseStorage(each) for each in found]
+
+    return gradients

@@ -89,8 +89,7 @@ def _gradient_as_head(name: str) -> Callable[..., Gradients]:
 
 
 def _dense_gradient(name: str) -> Callable[..., Gradients]:
-    op = find(name)
-    return lambda p, inputs, outputs, heads: dense_gradients(op, p, inputs, heads[0])
+    return dense_gradients(find(name))
 
 
 def _no_gradient(name: str) -> Callable[..., Gradients]:
