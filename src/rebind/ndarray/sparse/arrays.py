@@ -100,7 +100,10 @@ class BaseSparseNDArray(NDArray):
             super().__setitem__(slice(None), value)
 
     def _fill(self, value: Any) -> None:
-        raise NotImplementedError
+        raise ParameterError(
+            f"{type(self).__name__}: a number cannot be written into a {self.stype} array; got {value!r}. "
+            "Write a dense array"
+        )
 
     def __repr__(self) -> str:
         return f"\n<{type(self).__name__} {'x'.join(map(str, self.shape))} @{self.device}>"
@@ -217,11 +220,6 @@ class CSRNDArray(BaseSparseNDArray):
         if mode.recording and self.is_recorded:
             return invoke_by_name("slice", self, begin=(begin,), end=(end,))
         return wrap(self.storage.row_range(begin, end), self.device)
-
-    def _fill(self, value: Any) -> NoReturn:
-        raise ParameterError(
-            f"CSRNDArray: a number cannot be written into a csr array; got {value!r}. Write a dense array"
-        )
 
 
 class RowSparseNDArray(BaseSparseNDArray):

@@ -34,7 +34,7 @@ def values_at(source: Storage, pattern: Sparse) -> Tensor:
         return source.to_dense().detach()[pattern.row_of_each(), pattern.indices]
     if source.indptr is pattern.indptr and source.indices is pattern.indices:
         return source.data
-    return look_up(source, pattern.row_of_each() * pattern.shape[1] + pattern.indices, 0)
+    return look_up(source, pattern.positions(), 0)
 
 
 def look_up(matrix: CSRStorage, positions: Tensor, absent: float) -> Tensor:
@@ -45,7 +45,7 @@ def look_up(matrix: CSRStorage, positions: Tensor, absent: float) -> Tensor:
     tensor([ 6., -1.])
     """
     matrix = matrix.in_order()
-    known = matrix.row_of_each() * matrix.shape[1] + matrix.indices
+    known = matrix.positions()
     if not len(known):
         return matrix.data.new_full(positions.shape, absent)
     at = torch.searchsorted(known, positions).clamp_(max=len(known) - 1)
