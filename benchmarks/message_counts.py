@@ -16,7 +16,7 @@ from tests.distributed.workers import run_job
 import rebind as mx
 from rebind.distributed import current_job
 
-from .sockets import DATA_SEGMENTS_OUT, sent_by_sockets
+from .sockets import data_packets_of_sockets
 
 __all__ = ["Counts", "count_messages"]
 
@@ -60,7 +60,7 @@ def _train() -> Counts:
     seen: list[tuple[int, int]] = []
 
     def note(_: object) -> None:
-        seen.append((arrays[0], sent_by_sockets(DATA_SEGMENTS_OUT, but_port=port)))
+        seen.append((arrays[0], data_packets_of_sockets(but_port=port)))
 
     data = mx.io.NDArrayIter(
         np.ones((2 * _STEPS, 64), "float32"), np.zeros(2 * _STEPS, "float32"), 1, label_name="softmax_label"

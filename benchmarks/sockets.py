@@ -6,26 +6,40 @@ import os
 import socket
 import stat
 import struct
+from collections.abc import Iterator
 
-__all__ = ["BYTES_ACKED", "DATA_SEGMENTS_OUT", "sent_by_sockets"]
+__all__ = ["data_packets_of_sockets", "sent_by_sockets"]
 
-#: Where Linux's `struct tcp_info` has what a connection has sent, and how it is written: the bytes that the other side
-#: has confirmed, of data alone, and the packets that had data.
-BYTES_ACKED, DATA_SEGMENTS_OUT = (120, "Q"), (156, "I")
+# Where Linux's `struct tcp_info` has a count, and how it is written. What the other side has acknowledged is also
+# there, but is behind by what is on its way: a difference of two counts would take in earlier messages.
+_BYTES_SENT, _BYTES_RETRANSMITTED, _BYTES_NOT_SENT, _DATA_PACKETS = (
+    (200, "Q"),
+    (208, "Q"),
+    (144, "I"),
+    (156, "I"),
+)
+_LENGTH = 216
 
 
-def sent_by_sockets(field: tuple[int, str] = BYTES_ACKED, but_port: int | None = None) -> int:
-    """Return what the TCP connections of this process have sent: without headers, and nothing twice.
+def sent_by_sockets() -> int:
+    """Return how many bytes this process has written to its TCP connections: data alone, nothing twice."""
+    return sum(
+        _count(info, _BYTES_SENT) - _count(info, _BYTES_RETRANSMITTED) + _count(info, _BYTES_NOT_SENT)
+        for info in _tcp_infos()
+    )
 
-    Parameters
-    ----------
-    field
-        What is counted: bytes, or packets with data.
-    but_port
-        Connections to or from this port are not counted.
-    """
+
+def data_packets_of_sockets(but_port: int) -> int:
+    """Return how many packets with data the TCP connections of this process have sent, but for those of a port."""
+    return sum(_count(info, _DATA_PACKETS) for info in _tcp_infos(but_port))
+
+
+def _count(info: bytes, field: tuple[int, str]) -> int:
     offset, form = field
-    total = 0
+    return struct.unpack_from(form, info, offset)[0]
+
+
+def _tcp_infos(but_port: int | None = None) -> Iterator[bytes]:
     for number in map(int, os.listdir("/proc/self/fd")):
         try:
             if not stat.S_ISSOCK(os.fstat(number).st_mode):
@@ -34,10 +48,6 @@ def sent_by_sockets(field: tuple[int, str] = BYTES_ACKED, but_port: int | None =
                 if each.type == socket.SOCK_STREAM and each.family in (socket.AF_INET, socket.AF_INET6):
                     if but_port in (each.getsockname()[1], each.getpeername()[1]):
                         continue
-                    info = each.getsockopt(
-                        socket.IPPROTO_TCP, socket.TCP_INFO, offset + struct.calcsize(form)
-                    )
-                    total += struct.unpack_from(form, info, offset)[0]
+                    yield each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LENGTH)
         except OSError:  # closed meanwhile, or it listens
             continue
-    return total

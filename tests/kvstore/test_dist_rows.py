@@ -81,7 +81,7 @@ def test_only_rows_travel(kind: str, servers: int, stype: str) -> None:
     sent, at_sockets = first
     assert 5 * size <= sent < 5 * (size + 200)  # besides, there may be a head
     if sys.platform == "linux":  # where a socket's count of bytes can be read
-        assert abs(at_sockets - sent) < 5 * 1000
+        assert abs(at_sockets - sent) < 20_000  # besides, signs of life for as long as a worker waits
 
 
 PUSHES = [
