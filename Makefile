@@ -34,7 +34,7 @@ gpu: $(READY) ## the tests that need a GPU
 other-torch: ## the tests with another PyTorch: TORCH=2.15.0, and PYTHON=... for another Python
 	@test -n "$(TORCH)" || { echo "make other-torch: set TORCH=a version, such as 2.15.0." >&2; exit 2; }
 	"$(PYTHON)" -m venv $(VENV)-torch-$(TORCH)
-	$(VENV)-torch-$(TORCH)/bin/python -m pip install --quiet --editable '.[dev,image,viz]'
+	$(VENV)-torch-$(TORCH)/bin/python -m pip install --quiet --editable '.[dev,image,onnx,safetensors,viz]'
 	$(VENV)-torch-$(TORCH)/bin/python -m pip install --quiet torch==$(TORCH) # by itself: it may be above our bound
 	$(VENV)-torch-$(TORCH)/bin/python -m pytest -q -n $(WORKERS) --maxprocesses 8 $(ARGS)
 
@@ -140,6 +140,6 @@ $(READY): pyproject.toml constraints.txt
 	  || { echo "make: rebind needs Python 3.10 or newer; '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1). Name another with PYTHON=..." >&2; exit 2; }
 	@echo "Installing rebind and its tools into $(VENV) (some minutes the first time)"
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,image,openvino,viz]'
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,image,onnx,openvino,safetensors,viz]'
 	@$(BIN)/python -c 'import torch; print("Ready: torch", torch.__version__)'
 	@touch $@
