@@ -77,6 +77,35 @@ def test_what_is_known_without_the_values_leaves_the_layout() -> None:
     assert array.storage.layout is CONTIGUOUS
 
 
+@pytest.mark.parametrize("value", [VALUES, 7.0, VALUES[0, 0]], ids=["whole", "number", "broadcast"])
+def test_values_that_are_all_written_leave_the_layout(value: Any) -> None:
+    array, new = reordered(), mx.nd.array(value)
+    memory = array.storage.memory
+    array.write(new.tensor)
+    assert array.storage.memory is memory and array.storage.layout is torch.channels_last
+    np.testing.assert_array_equal(array.asnumpy(), np.broadcast_to(value, VALUES.shape))
+
+
+def test_a_copy_into_an_array_leaves_the_layout() -> None:
+    array, source = reordered(), reordered()
+    source += 1
+    memory = array.storage.memory
+    source.copyto(array)
+    assert array.storage.memory is memory
+    np.testing.assert_array_equal(array.asnumpy(), VALUES + 1)
+
+
+def test_a_recorded_value_is_written_in_order() -> None:
+    array, source = reordered(), mx.nd.array(VALUES)
+    source.attach_grad()
+    with mx.autograd.record():
+        array[:] = source * 2
+        total = array.sum()
+    total.backward()
+    assert source.grad.asnumpy().min() == source.grad.asnumpy().max() == 2
+    np.testing.assert_array_equal(array.asnumpy(), 2 * VALUES)
+
+
 def test_a_new_tensor_is_taken_over() -> None:
     array, new = reordered(), torch.zeros(VALUES.shape)
     array.exchange(new)

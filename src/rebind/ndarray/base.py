@@ -270,7 +270,7 @@ class ArrayBase:
             self._write_non_dense(value)
             return
         recorded = mode.recording and value.requires_grad
-        target = self.begin_write(recorded)
+        target = self.begin_write(recorded, of_all=True)
         before = is_grad_enabled()
         try:
             if before is not recorded:  # as `grad_mode` does, at a third of its cost
@@ -409,14 +409,20 @@ class ArrayBase:
             )
         return self.begin_write(recorded=False)
 
-    def begin_write(self, recorded: bool) -> Tensor:
-        """Return the memory to write into; if `recorded`, a tensor for `set_recorded`."""
+    def begin_write(self, recorded: bool, of_all: bool = False) -> Tensor:
+        """Return the memory to write into; if `recorded`, a tensor for `set_recorded`.
+
+        For a write `of_all` values the memory need not be put in the order of the axes first.
+        """
         self.history = None
         if mode.recording:
             self._leave_record()
         if self.marking is None:
             self.leaf = None  # that of a result of whole numbers
         # Dense: the callers have asked.
+        storage: DenseStorage = self.storage  # type: ignore[assignment]
+        if of_all and not recorded and storage.layout is not CONTIGUOUS and not storage.memory.requires_grad:
+            return storage.memory
         tensor = self.tensor
         if recorded:
             return tensor.detach()
