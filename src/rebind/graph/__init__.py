@@ -1,5 +1,6 @@
 """How a network is understood: nodes, traversal, inference of shapes and types, JSON."""
 
+from .deployment import Deployment, deployed
 from .facts import EntryFacts, Facts, Target
 from .graph import (
     Application,
@@ -20,6 +21,7 @@ from .storage_inference import infer_gradient_storage, infer_storage
 
 __all__ = [
     "Application",
+    "Deployment",
     "Entry",
     "EntryFacts",
     "Facts",
@@ -29,6 +31,7 @@ __all__ = [
     "Target",
     "Variable",
     "check",
+    "deployed",
     "depth_first",
     "infer_gradient_storage",
     "infer_numpy_shapes",
