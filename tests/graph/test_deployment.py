@@ -98,7 +98,7 @@ def test_a_detector_gives_its_detections() -> None:
     assert result.graph.output_names == ("det_out_output",)
     assert result.left_out == (
         "SoftmaxOutput 'cls_prob' gives its softmax, without the gradient of its loss.",
-        "Output 'cls_prob_output' is left out: another output is computed from it.",
+        "Output 'cls_prob_output' is left out: it was there for its loss, and another output is computed from it.",
         "Output 'loc_loss_output' is left out: it depends on labels.",
         "Output 'cls_label_output' is left out: it depends on labels.",
         "Input 'label' is left out: nothing uses it.",
@@ -182,3 +182,10 @@ def test_a_network_without_losses_is_as_it_was() -> None:
     graph = mx.sym.Group([mx.sym.relu(scores(), name="a"), mx.sym.var("b")]).graph
     result = deployed(graph)
     assert result.graph.outputs == graph.outputs and not result.left_out
+
+
+def test_features_on_the_way_to_another_output_stay() -> None:
+    features = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="features")
+    scores = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(features, num_hidden=2, name="fc"), name="softmax")
+    result = deployed(mx.sym.Group([features, scores]).graph)
+    assert result.graph.output_names == ("features_output", "softmax_output")

@@ -37,7 +37,7 @@ def deployed(
 
     Loss layers become what they give in inference: `SoftmaxOutput` a softmax, `LogisticRegressionOutput` a sigmoid, the
     others the data itself. Then outputs go that depend on labels, are values of losses (`MakeLoss`), stop gradients
-    (`BlockGrad`), or are on the way to another output that stays, such as the class scores of a detector with
+    (`BlockGrad`), or are loss layers from which another output is computed, such as the class scores of a detector with
     `MultiBoxDetection`. Where nothing would stay, what the losses are computed from does.
 
     Parameters
@@ -233,13 +233,17 @@ def _predictions(old: Graph, graph: Graph, labels: frozenset[int]) -> tuple[Grap
         return _where_all_are_losses(graph, depending, reasons)
     predictions = [entry for i, entry in enumerate(graph.outputs) if i not in reasons]
     below = {id(node) for node in Graph(entry for top in predictions for entry in top.node.inputs).nodes}
-    for i, entry in enumerate(graph.outputs):
-        if i not in reasons and id(entry.node) in below:
-            reasons[i] = "another output is computed from it"
+    for i, (before, after) in enumerate(zip(old.outputs, graph.outputs, strict=True)):
+        if i not in reasons and id(after.node) in below and _is_loss_layer(before.node):
+            reasons[i] = "it was there for its loss, and another output is computed from it"
     return (
         Graph(entry for i, entry in enumerate(graph.outputs) if i not in reasons),
         [f"Output {graph.outputs[i].name!r} is left out: {reasons[i]}." for i in sorted(reasons)],
     )
+
+
+def _is_loss_layer(node: Node) -> bool:
+    return node.operator is not None and node.operator.name in _IN_INFERENCE
 
 
 def _depending(graph: Graph, labels: frozenset[int]) -> set[int]:
