@@ -13,7 +13,11 @@ from ...errors import MXNetError
 from ...graph import Application, Entry
 from ...shapes import Shape
 
-__all__ = ["GraphContext"]
+__all__ = ["GraphContext", "NotInONNX"]
+
+
+class NotInONNX(MXNetError):
+    """A node that ONNX has no operators for."""
 
 
 @dataclass
@@ -30,6 +34,12 @@ class GraphContext:
         The version of ONNX's operators.
     tape
         The nodes and constants that are written so far.
+    scope
+        What names begin with: in the body of a loop, the loop's name.
+    names, node_names
+        All names of values, and of nodes: each is there only once, those of bodies included.
+    outer
+        The graph that this one is the body of a node in.
     """
 
     parameters: Mapping[str, np.ndarray]
@@ -37,12 +47,58 @@ class GraphContext:
     types: Mapping[Entry, torch.dtype]
     opset: int
     tape: ir.tape.Tape = field(default_factory=ir.tape.Tape)
+    scope: str = ""
+    names: set[str] = field(default_factory=set)
+    node_names: set[str] = field(default_factory=set)
+    outer: GraphContext | None = None
+
+    def unique(self, name: str) -> str:
+        """Return a name that no other value has, and take it."""
+        return _take(f"{self.scope}{name}", self.names)
+
+    def unique_node(self, name: str) -> str:
+        """Return a name that no other node has, and take it."""
+        return _take(f"{self.scope}{name}", self.node_names)
 
     def initializer(self, array: np.ndarray, name: str | None = None) -> ir.Value:
-        """Write numbers that do not change; without a name it is a constant of a translation."""
-        name = name or f"constant_{len(self.tape.initializers)}"
+        """Write numbers that do not change; without a name it is a constant of a translation.
+
+        Those of bodies are in the outermost graph, which all bodies see.
+        """
+        if self.outer is not None:
+            return self.outer.initializer(array, name)
+        name = self.unique("constant") if name is None else name
         return self.tape.initializer(ir.tensor(array, name=name), name=name)
+
+    def body(
+        self,
+        node: Application,
+        parameters: Mapping[str, np.ndarray],
+        shapes: Mapping[Entry, Shape],
+        types: Mapping[Entry, torch.dtype],
+    ) -> GraphContext:
+        """Return the context of a graph inside a node."""
+        scope = f"{self.scope}{node.name}/"
+        return GraphContext(
+            parameters,
+            shapes,
+            types,
+            self.opset,
+            scope=scope,
+            names=self.names,
+            node_names=self.node_names,
+            outer=self,
+        )
 
     def refuse(self, node: Application, reason: str) -> MXNetError:
         """Return the error that ONNX cannot say a node."""
-        return node.locate(MXNetError(f"it cannot be said in ONNX's opset {self.opset}: {reason}"))
+        return node.locate(NotInONNX(f"it cannot be said in ONNX's opset {self.opset}: {reason}"))
+
+
+def _take(name: str, names: set[str]) -> str:
+    found, count = name, 0
+    while found in names:
+        count += 1
+        found = f"{name}_{count}"
+    names.add(found)
+    return found

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import onnx_ir as ir
+import torch
+from onnx_ir.passes.common import RemoveUnusedNodesPass, ShapeInferencePass
 
 from ..._version import __version__
 from ...dtypes import DTypeLike
 from ...errors import MXNetError
-from ...graph import Application, Entry, Graph, Node, infer_shapes, infer_types
+from ...graph import Application, Entry, Graph, Node, depth_first, infer_shapes, infer_types
 from ...ndarray import NDArray
-from ...shapes import Shape
 from ...symbol import Symbol
-from .context import GraphContext
-from .node_writer import NodeWriter, onnx_type
-from .translations import TRANSLATIONS
+from .context import GraphContext, NotInONNX
+from .node_writer import NodeWriter
+from .operator_writer import onnx_type
+from .translations import REASONS, TRAINING_INPUTS, TRANSLATIONS
 
-__all__ = ["DEFAULT_OPSET", "to_onnx"]
+__all__ = ["DEFAULT_OPSET", "to_onnx", "write_nodes"]
 
 #: With IR 8 what phones' converters and all runtimes of the last years read.
 DEFAULT_OPSET = 17
@@ -43,12 +46,15 @@ _IR_VERSIONS = {
 def to_onnx(
     symbol: Symbol,
     params: Mapping[str, NDArray],
-    shapes: Mapping[str, Shape],
+    shapes: Mapping[str, Sequence[int | str]],
     types: Mapping[str, DTypeLike] | None = None,
     *,
     opset: int = DEFAULT_OPSET,
 ) -> ir.Model:
     """Return a network as an ONNX model.
+
+    Nodes and values have the symbol's names (``fc1``, ``fc1_output``). Labels, and what else inference does not read,
+    are left out.
 
     Parameters
     ----------
@@ -57,19 +63,27 @@ def to_onnx(
     params
         Parameters and auxiliary states by name, as in a checkpoint.
     shapes
-        The shapes of the inputs; 0 where a size is free, such as that of the batch.
+        The shapes of the inputs; 0 where a size is free, such as that of the batch, or a name for it: sizes of one
+        name are equal.
     types
         The types of inputs that are not float32.
     opset
         The version of ONNX's operators, 13 to 26.
 
+    Raises
+    ------
+    MXNetError
+        When ONNX cannot say a node; the error lists all such nodes, with reasons.
+
     Examples
     --------
     >>> import rebind as mx
     >>> net = mx.sym.Activation(mx.sym.var("data"), act_type="relu", name="relu")
-    >>> model = to_onnx(net, {}, {"data": (0, 3)})
+    >>> model = to_onnx(net, {}, {"data": ("batch", 3)})
     >>> [(node.name, node.op_type) for node in model.graph], model.graph.outputs[0].name
     ([('relu', 'Relu')], 'relu_output')
+    >>> print(model.graph.outputs[0].shape)
+    [batch,3]
     """
     if opset not in _IR_VERSIONS:
         raise MXNetError(
@@ -77,79 +91,178 @@ def to_onnx(
         )
     graph = symbol.graph
     _check_operators(graph)
-    arrays = {name: value.asnumpy() for name, value in params.items()}
-    given_types: dict[str, DTypeLike | None] = {name: value.dtype for name, value in params.items()}
-    known_types = infer_types(graph, given_types | dict(types or {})).entries
-    given_shapes = {name: value.shape for name, value in arrays.items()} | dict(shapes)
-    known_shapes = infer_shapes(graph, given_shapes, known_types).entries
-    context = GraphContext(arrays, known_shapes, known_types, opset)
-    return ir.Model(
-        GraphWriter(graph, context).write(),
+    context = _context(graph, params, shapes, types or {}, opset)
+    model = ir.Model(
+        _write(graph, context, shapes),
         ir_version=_IR_VERSIONS[opset],
         producer_name="rebind",
         producer_version=__version__,
     )
+    RemoveUnusedNodesPass()(model)
+    for value in [value for value in model.graph.inputs if not value.uses()]:
+        if value not in model.graph.outputs:
+            model.graph.inputs.remove(value)
+    ShapeInferencePass()(model)  # it carries the names of free sizes from the inputs to the outputs
+    return model
+
+
+def _context(
+    graph: Graph,
+    params: Mapping[str, NDArray],
+    shapes: Mapping[str, Sequence[int | str]],
+    types: Mapping[str, DTypeLike],
+    opset: int,
+) -> GraphContext:
+    arrays = {name: value.asnumpy() for name, value in params.items()}
+    known_types = _types(graph, {name: value.dtype for name, value in params.items()} | dict(types))
+    sizes = {
+        name: tuple(0 if isinstance(size, str) else size for size in shape) for name, shape in shapes.items()
+    }
+    given_shapes = {name: value.shape for name, value in arrays.items()} | sizes
+    known_shapes = infer_shapes(graph, given_shapes, known_types).entries
+    return GraphContext(arrays, known_shapes, known_types, opset)
+
+
+def _types(graph: Graph, given: Mapping[str, DTypeLike | None]) -> Mapping[Entry, torch.dtype]:
+    """Return the types of all entries; what neither was given nor follows is float32."""
+    known = infer_types(graph, given).entries
+    open_variables = [node.name for node in graph.variables if Entry(node) not in known]
+    return infer_types(graph, dict.fromkeys(open_variables, "float32") | dict(given)).entries
 
 
 def _check_operators(graph: Graph) -> None:
-    used = {node.operator.name for node in graph.nodes if isinstance(node, Application)}
-    if missing := sorted(used - TRANSLATIONS.keys()):
-        raise MXNetError(f"to_onnx: ONNX cannot say the operators {', '.join(missing)}")
+    """Raise an error that lists all nodes whose operators have no translation."""
+    missing: dict[str, list[str]] = {}
+    for node in _applications(graph):
+        if node.operator.name not in TRANSLATIONS:
+            missing.setdefault(node.operator.name, []).append(repr(node.name))
+    if missing:
+        lines = [
+            f"{operator} ({', '.join(nodes)}): {REASONS.get(operator, 'it has no counterpart')}"
+            for operator, nodes in sorted(missing.items())
+        ]
+        raise NotInONNX("\n  ".join(["to_onnx: ONNX cannot say these operators:", *lines]))
 
 
-class GraphWriter:
-    """Writes one graph."""
+def _applications(graph: Graph) -> Iterator[Application]:
+    """Yield the nodes that inference reads, those of bodies included."""
+    for node in _read_in_inference(graph):
+        if isinstance(node, Application):
+            yield node
+            for body in node.operator.subgraphs:
+                yield from _applications(body)
 
-    def __init__(self, graph: Graph, context: GraphContext) -> None:
-        self._graph = graph
-        self._context = context
-        self._values: dict[Entry, ir.Value] = {}
-        self._inputs: list[ir.Value] = []
 
-    def write(self) -> ir.Graph:
-        """Write all nodes, and return the graph."""
-        for node in self._graph.nodes:
-            if isinstance(node, Application):
-                self._apply(node)
-            else:
-                self._values[Entry(node)] = self._variable(node)
-        return ir.Graph(
-            self._inputs,
-            [self._values[entry] for entry in self._graph.outputs],
-            nodes=self._context.tape.nodes,
-            initializers=self._context.tape.initializers,
-            opset_imports={"": self._context.opset},
-            name="rebind",
+def _read_in_inference(graph: Graph) -> list[Node]:
+    """Return the nodes of a graph, each after its inputs, without those that only make labels and the like."""
+
+    def sources(node: Node) -> list[Node]:
+        return [
+            entry.node
+            for name, entry in zip(node.input_names, node.inputs, strict=True)
+            if name not in _training_inputs(node)
+        ]
+
+    return depth_first((entry.node for entry in graph.outputs), sources)
+
+
+def _training_inputs(node: Node) -> frozenset[str]:
+    return frozenset() if node.operator is None else TRAINING_INPUTS.get(node.operator.name, frozenset())
+
+
+def _write(graph: Graph, context: GraphContext, shapes: Mapping[str, Sequence[int | str]]) -> ir.Graph:
+    inputs: list[ir.Value] = []
+    values: dict[Entry, ir.Value] = {}
+    for node in _read_in_inference(graph):
+        if not isinstance(node, Application):
+            value = values[Entry(node)] = _variable(node, context, shapes.get(node.name, ()))
+            if value.name not in context.parameters:
+                inputs.append(value)
+    values = write_nodes(graph, context, values)
+    return ir.Graph(
+        inputs,
+        _outputs(graph, context, values),
+        nodes=context.tape.nodes,
+        initializers=context.tape.initializers,
+        opset_imports={"": context.opset},
+        name="rebind",
+    )
+
+
+def _variable(node: Node, context: GraphContext, names: Sequence[int | str]) -> ir.Value:
+    """Return an initializer or an input; free sizes of inputs have the given names, or the axis' number in theirs."""
+    context.names.add(node.name)
+    if node.name in context.parameters:
+        return context.initializer(np.ascontiguousarray(context.parameters[node.name]), node.name)
+    value = ir.val(node.name)
+    _describe(value, Entry(node), context)
+    if value.shape is not None:
+        given = names or (0,) * len(value.shape)
+        value.shape = ir.Shape(
+            [
+                size if isinstance(size, int) else (name or f"{node.name}_{axis}")
+                for axis, (size, name) in enumerate(zip(value.shape, given, strict=True))
+            ]
         )
+    return value
 
-    def _variable(self, node: Node) -> ir.Value:
-        context = self._context
-        if node.name in context.parameters:
-            return context.initializer(context.parameters[node.name], node.name)
-        value = ir.val(node.name)
-        self._describe(value, Entry(node))
-        self._inputs.append(value)
-        return value
 
-    def _apply(self, node: Application) -> None:
-        before = len(self._context.tape.nodes)
-        given = [self._values[entry] for entry in node.inputs]
-        arguments = node.operator.signature.arguments(node.params, given)
-        result = TRANSLATIONS[node.operator.name](NodeWriter(self._context, node), *arguments)
-        outputs = [result] if isinstance(result, ir.Value) else result
-        written = self._context.tape.nodes[before:]
-        for i, each in enumerate(written):  # the last is the symbol's node, those before prepare its inputs
-            each.name = node.name if each is written[-1] else f"{node.name}/{each.op_type}_{i}"
-        for i, value in enumerate(outputs):
-            entry = Entry(node, i)
-            self._values[entry] = value
-            if value.producer() in written:
-                value.name = entry.name
-                self._describe(value, entry)
+def _outputs(graph: Graph, context: GraphContext, values: Mapping[Entry, ir.Value]) -> list[ir.Value]:
+    """Return the values of the outputs; one that another value is behind gets a copy, for its name's sake."""
+    outputs: list[ir.Value] = []
+    for entry in graph.outputs:
+        value = values[entry]
+        if value in outputs or (value.producer() is None and isinstance(entry.node, Application)):
+            value = context.tape.op("Identity", [value], name=context.unique_node(entry.node.name))
+            value.name = context.unique(entry.name)
+            _describe(value, entry, context)
+        outputs.append(value)
+    return outputs
 
-    def _describe(self, value: ir.Value, entry: Entry) -> None:
-        """Write down the type and the shape of a value; free sizes have the names of the input and the axis."""
-        shape = self._context.shapes.get(entry)
-        if shape is not None:
-            value.shape = ir.Shape([size or f"{entry.name}_{axis}" for axis, size in enumerate(shape)])
-        value.type = ir.TensorType(onnx_type(self._context.types[entry]))
+
+def write_nodes(
+    graph: Graph, context: GraphContext, values: Mapping[Entry, ir.Value]
+) -> dict[Entry, ir.Value]:
+    """Write the nodes of a graph, and return the values of all entries; `values` has those of its variables."""
+    written = dict(values)
+    refused: list[str] = []
+    for node in _read_in_inference(graph):
+        if isinstance(node, Application):
+            try:
+                outputs = _apply(node, context, written)
+            except NotInONNX as error:  # the others are still tried: one error names all
+                refused.append(str(error))
+                outputs = [ir.val(entry.name) for entry in node.outputs]
+            written.update(zip(node.outputs, outputs, strict=False))
+    if refused:
+        raise NotInONNX("\n  ".join(refused))
+    return written
+
+
+def _apply(node: Application, context: GraphContext, values: Mapping[Entry, ir.Value]) -> list[ir.Value]:
+    """Write one node; the last that its translation writes has the symbol's name, and its outputs the symbol's."""
+    before = len(context.tape.nodes)
+    ignored = _training_inputs(node)
+    given = [
+        None if name in ignored else values[entry]
+        for name, entry in zip(node.input_names, node.inputs, strict=True)
+    ]
+    arguments = node.operator.signature.arguments(node.params, given)
+    result = TRANSLATIONS[node.operator.name](NodeWriter(context, node), *arguments)
+    outputs = [result] if isinstance(result, ir.Value) else list(result)
+    written = context.tape.nodes[before:]
+    if written:
+        written[-1].name = context.unique_node(node.name)
+    for entry, value in zip(node.outputs, outputs, strict=False):
+        if value.producer() in written:
+            value.name = context.unique(entry.name)
+            _describe(value, entry, context)
+    return outputs
+
+
+def _describe(value: ir.Value, entry: Entry, context: GraphContext) -> None:
+    """Write down the type and the shape of a value, as far as it is known."""
+    shape = context.shapes.get(entry)
+    if shape is not None:
+        value.shape = ir.Shape([size or None for size in shape])
+    value.type = ir.TensorType(onnx_type(context.types[entry]))

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from ...ops import find
 
-__all__ = ["TRANSLATIONS", "Translation", "translation"]
+__all__ = ["REASONS", "TRAINING_INPUTS", "TRANSLATIONS", "Translation", "translation"]
 
 #: From what writes the node, and the values of its inputs by their order (None: an optional one that is absent), to
 #: its output, or its outputs; those at the end that ONNX cannot say may be left out while nothing uses them.
@@ -17,9 +17,13 @@ Translation: TypeAlias = "Callable[..., ir.Value | Sequence[ir.Value]]"
 
 #: By the operator's first name.
 TRANSLATIONS: dict[str, Translation] = {}
+#: By the operator's first name: inputs that matter in training only, such as labels; what makes them is not written.
+TRAINING_INPUTS: dict[str, frozenset[str]] = {}
+#: By the operator's first name: why ONNX cannot say it.
+REASONS: dict[str, str] = {}
 
 
-def translation(*names: str) -> Callable[[Translation], Translation]:
+def translation(*names: str, training_inputs: Sequence[str] = ()) -> Callable[[Translation], Translation]:
     """Declare how operators are said in ONNX.
 
     The function is called with a `NodeWriter` and the operator's inputs, by position: one parameter for each input
@@ -29,6 +33,8 @@ def translation(*names: str) -> Callable[[Translation], Translation]:
     ----------
     names
         Any of the names of each operator.
+    training_inputs
+        Names of inputs that inference does not read: they are None in the call.
 
     Examples
     --------
@@ -39,7 +45,10 @@ def translation(*names: str) -> Callable[[Translation], Translation]:
 
     def declare(function: Translation) -> Translation:
         for name in names:
-            TRANSLATIONS[find(name).name] = function
+            operator = find(name).name
+            TRANSLATIONS[operator] = function
+            if training_inputs:
+                TRAINING_INPUTS[operator] = frozenset(training_inputs)
         return function
 
     return declare
