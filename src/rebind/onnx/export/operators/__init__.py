@@ -1,5 +1,11 @@
 """How each operator is said in ONNX, by families."""
 
-from . import layers
+from . import arithmetic, casts, elementwise, layers, reductions
 
-__all__ = ["layers"]
+__all__ = [
+    "arithmetic",
+    "casts",
+    "elementwise",
+    "layers",
+    "reductions",
+]
