@@ -260,15 +260,15 @@ def reshape_like(
     ... ).shape
     torch.Size([15, 2, 7])
     """
-    first, last = _axis_range(lhs_begin, lhs_end, lhs.ndim, "lhs")
-    start, stop = _axis_range(rhs_begin, rhs_end, rhs.ndim, "rhs")
+    first, last = axis_range(lhs_begin, lhs_end, lhs.ndim, "lhs")
+    start, stop = axis_range(rhs_begin, rhs_end, rhs.ndim, "rhs")
     target = (*lhs.shape[:first], *rhs.shape[start:stop], *lhs.shape[last:])
     if prod(target) != lhs.numel():
         raise ShapeError(f"lhs must have as many elements as {target}; got {tuple(lhs.shape)}")
     return torch.reshape(lhs, target)
 
 
-def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
+def axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
     """Return the range of axes from `begin` to `end`, both of which may count from the end."""
     # `begin` names an axis and is checked as one; `end` may be one past the last.
     first = 0 if begin is None else normalize_axis(begin, ndim, f"{side}_begin")

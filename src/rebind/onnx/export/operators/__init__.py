@@ -1,11 +1,29 @@
 """How each operator is said in ONNX, by families."""
 
-from . import arithmetic, casts, elementwise, layers, reductions
+from . import (
+    arithmetic,
+    casts,
+    elementwise,
+    indexing,
+    joining,
+    layers,
+    ordering,
+    reductions,
+    reshaping,
+    sequences,
+    slicing,
+)
 
 __all__ = [
     "arithmetic",
     "casts",
     "elementwise",
+    "indexing",
+    "joining",
     "layers",
+    "ordering",
     "reductions",
+    "reshaping",
+    "sequences",
+    "slicing",
 ]
