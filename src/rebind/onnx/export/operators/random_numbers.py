@@ -1,0 +1,133 @@
+"""Random numbers: the distributions that ONNX has, and those that follow from them; every run draws new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import onnx_ir as ir
+import torch
+
+from ..node_writer import NodeWriter, onnx_type
+from ..translations import translation
+
+__all__ = ["random_integers", "sample_multinomial", "shuffle"]
+
+
+def _drawn_type(dtype: torch.dtype) -> torch.dtype:
+    """Return the type to draw in: half types have too few values near the bounds."""
+    return dtype if dtype is torch.float64 else torch.float32
+
+
+def _uniform(writer: NodeWriter, dtype: torch.dtype, like: ir.Value | None) -> ir.Value:
+    """Write draws from [0, 1) in the shape of the output, or in that of an array."""
+    return _standard(writer, "RandomUniform", dtype, like)
+
+
+def _normal(writer: NodeWriter, dtype: torch.dtype, like: ir.Value | None) -> ir.Value:
+    """Write draws from the standard normal distribution."""
+    return _standard(writer, "RandomNormal", dtype, like)
+
+
+def _exponential(writer: NodeWriter, dtype: torch.dtype, like: ir.Value | None) -> ir.Value:
+    """Write draws from the exponential distribution of rate 1."""
+    rest = writer.op("Sub", writer.constant(1, dtype), _uniform(writer, dtype, like))
+    return writer.op("Neg", writer.op("Log", rest))
+
+
+def _standard(writer: NodeWriter, kind: str, dtype: torch.dtype, like: ir.Value | None) -> ir.Value:
+    number = int(onnx_type(dtype))
+    if like is not None:
+        return writer.op(f"{kind}Like", like, dtype=number)
+    shape = writer.output_shape()
+    if 0 in shape:
+        raise writer.refuse("the shape of random numbers must be known")
+    return writer.op(kind, dtype=number, shape=shape)
+
+
+#: From the operands of a distribution, and standard draws, to its numbers.
+Scale = Callable[[NodeWriter, ir.Value, Sequence[ir.Value]], ir.Value]
+
+
+def _between(writer: NodeWriter, draws: ir.Value, ends: Sequence[ir.Value]) -> ir.Value:
+    low, high = ends
+    return writer.op("Add", low, writer.op("Mul", draws, writer.op("Sub", high, low)))
+
+
+def _around(writer: NodeWriter, draws: ir.Value, moments: Sequence[ir.Value]) -> ir.Value:
+    mean, deviation = moments
+    return writer.op("Add", mean, writer.op("Mul", draws, deviation))
+
+
+def _at_rate(writer: NodeWriter, draws: ir.Value, rate: Sequence[ir.Value]) -> ir.Value:
+    return writer.op("Div", draws, rate[0])
+
+
+_DISTRIBUTIONS: dict[str, tuple[Callable[..., ir.Value], Scale, tuple[str, ...]]] = {
+    "uniform": (_uniform, _between, ("low", "high")),
+    "normal": (_normal, _around, ("loc", "scale")),
+    "exponential": (_exponential, _at_rate, ("lam",)),
+}
+
+
+def _declare(kind: str, draw: Callable[..., ir.Value], scale: Scale, names: tuple[str, ...]) -> None:
+    @translation(f"_random_{kind}", f"_random_{kind}_like")
+    def translate(writer: NodeWriter, data: ir.Value | None = None) -> ir.Value:
+        dtype = _drawn_type(writer.output_dtype())
+        numbers = [writer.constant(writer.params[name], dtype) for name in names]
+        return writer.cast(scale(writer, draw(writer, dtype, data), numbers), writer.output_dtype())
+
+    @translation(f"_sample_{kind}")
+    def translate_each(writer: NodeWriter, *arrays: ir.Value) -> ir.Value:
+        dtype, shape = _drawn_type(writer.output_dtype()), writer.params.shape
+        spread = [writer.cast(each, dtype) for each in arrays]
+        if shape:
+            rank = writer.rank()
+            spread = [writer.unsqueeze(each, range(rank, rank + len(shape))) for each in spread]
+            target = writer.ints([1] * rank + list(shape))
+            spread = [writer.op("Expand", each, target) for each in spread]
+        return writer.cast(scale(writer, draw(writer, dtype, spread[0]), spread), writer.output_dtype())
+
+
+for _kind, _row in _DISTRIBUTIONS.items():
+    _declare(_kind, *_row)
+
+
+@translation("_random_randint")
+def random_integers(writer: NodeWriter) -> ir.Value:
+    """Write integers of a range, all equally likely."""
+    p = writer.params
+    draws = _uniform(writer, torch.float64, None)
+    spread = writer.op("Mul", draws, writer.constant(p.high - p.low, torch.float64))
+    whole = writer.op("Add", writer.cast(spread, torch.int64), writer.ints(p.low))
+    return writer.cast(whole, writer.output_dtype())
+
+
+@translation("_sample_multinomial")
+def sample_multinomial(writer: NodeWriter, data: ir.Value) -> ir.Value | Sequence[ir.Value]:
+    """Write positions drawn by probabilities, and the logarithms of these."""
+    p, op = writer.params, writer.op
+    rows = writer.unsqueeze(data, [0]) if writer.rank() == 1 else data
+    logarithms = op("Log", writer.cast(rows, torch.float32))
+    chosen = op("Multinomial", logarithms, sample_size=prod(p.shape), dtype=int(ir.DataType.INT64))
+    shape = list(p.shape) or ([] if writer.rank() == 2 else [1])
+    target = writer.ints([0, *shape] if writer.rank() == 2 else shape)
+    # A -1 for the batch: Multinomial has (N, draws).
+    if writer.rank() == 2:
+        target = writer.concat(writer.size_of(data, 0), writer.ints(shape))
+    positions = writer.cast(op("Reshape", chosen, target), writer.output_dtype())
+    if not p.get_prob:
+        return positions
+    probability = op("Log", op("GatherElements", rows, chosen, axis=1))
+    return positions, op("Reshape", probability, target)
+
+
+@translation("_shuffle")
+def shuffle(writer: NodeWriter, data: ir.Value) -> ir.Value:
+    """Write slices in random order: that of random keys."""
+    flat = writer.op("Shape", data)
+    length = writer.op("Gather", flat, writer.ints([0]))
+    template = writer.op("Expand", writer.constant(0, torch.float32), length)
+    keys = writer.op("RandomUniformLike", template, dtype=int(ir.DataType.DOUBLE))
+    _, order = writer.op_of_many("TopK", 2, keys, length, axis=0)
+    return writer.op("Gather", data, order, axis=0)
