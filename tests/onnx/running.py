@@ -24,10 +24,15 @@ def run_in_onnxruntime(
         for name, value in inputs.items()
     }
     types = {name: value.dtype for name, value in inputs.items()}
-    proto = ir.to_proto(to_onnx(symbol, params, shapes, types, opset=opset))
+    session = session_of(to_onnx(symbol, params, shapes, types, opset=opset))
+    used = {each.name for each in session.get_inputs()}
+    return session.run(None, {name: value for name, value in inputs.items() if name in used})
+
+
+def session_of(model: ir.Model) -> ort.InferenceSession:
+    """Have onnx check a model, and return it ready to run."""
+    proto = ir.to_proto(model)
     onnx.checker.check_model(proto, full_check=True)
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
-    session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    used = {each.name for each in session.get_inputs()}
-    return session.run(None, {name: value for name, value in inputs.items() if name in used})
+    return ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])

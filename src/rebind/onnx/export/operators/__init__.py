@@ -2,6 +2,7 @@
 
 from . import (
     arithmetic,
+    attention,
     casts,
     creation,
     elementwise,
@@ -11,7 +12,9 @@ from . import (
     layers,
     matrices,
     ordering,
+    pieces,
     random_numbers,
+    recurrent,
     reductions,
     reshaping,
     sequences,
@@ -22,6 +25,7 @@ from . import (
 
 __all__ = [
     "arithmetic",
+    "attention",
     "casts",
     "creation",
     "elementwise",
@@ -31,7 +35,9 @@ __all__ = [
     "layers",
     "matrices",
     "ordering",
+    "pieces",
     "random_numbers",
+    "recurrent",
     "reductions",
     "reshaping",
     "sequences",
