@@ -12,7 +12,9 @@ import torch
 
 from .node_writer import NodeWriter, onnx_type
 
-__all__ = ["Expression", "Operand", "arange", "concat", "real", "size", "stack", "where"]
+__all__ = [
+    "Expression", "Operand", "arange", "concat", "full", "numbers", "real", "size", "stack", "where", "widened",
+]  # fmt: skip
 
 #: What an expression is combined with: a number becomes a constant of the expression's type.
 Operand: TypeAlias = "Expression | float"
@@ -143,6 +145,10 @@ class Expression:
         ints = self.writer.ints
         return self.apply("Slice", ints([start]), ints([stop]), ints([axis]), ints([step]))
 
+    def slice_from(self, axis: int, start: Expression) -> Expression:
+        """Return what follows on an axis from a position on, an array of one element."""
+        return self.apply("Slice", start.value, self.writer.ints([2**62]), self.writer.ints([axis]))
+
     def select(self, axis: int, index: int) -> Expression:
         """Return one slice of an axis, without that axis."""
         return self.apply("Gather", self.writer.ints(index), axis=axis)
@@ -224,8 +230,12 @@ class Expression:
 
 def real(writer: NodeWriter, value: ir.Value, index: int = 0) -> Expression:
     """Return an input as an expression in float32, or float64 if it is that: half precision has too few digits."""
-    found = Expression(writer, value, writer.dtype(index))
-    return found.to(torch.float64 if found.dtype == torch.float64 else torch.float32)
+    return widened(Expression(writer, value, writer.dtype(index)))
+
+
+def widened(array: Expression) -> Expression:
+    """Return an array in float32, or float64 if it is that."""
+    return array.to(torch.float64 if array.dtype == torch.float64 else torch.float32)
 
 
 def numbers(writer: NodeWriter, values: object, dtype: torch.dtype = torch.float32) -> Expression:

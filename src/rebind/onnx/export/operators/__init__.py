@@ -5,6 +5,7 @@ from . import (
     attention,
     casts,
     creation,
+    detection,
     elementwise,
     factors,
     indexing,
@@ -19,6 +20,7 @@ from . import (
     reshaping,
     sequences,
     slicing,
+    suppression,
     triangles,
     windows,
 )
@@ -28,6 +30,7 @@ __all__ = [
     "attention",
     "casts",
     "creation",
+    "detection",
     "elementwise",
     "factors",
     "indexing",
@@ -42,6 +45,7 @@ __all__ = [
     "reshaping",
     "sequences",
     "slicing",
+    "suppression",
     "triangles",
     "windows",
 ]
