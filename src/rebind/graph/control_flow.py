@@ -22,8 +22,8 @@ from .graph import Application, Entry, Graph, Node
 from .inference import Inferred, infer_shapes, infer_types
 
 __all__ = [
-    "Body", "Flow", "control_flow_operator", "counted_constants", "is_control_flow", "is_stateful", "needs_randomness",
-    "runs_users_code",
+    "Body", "Flow", "bodies_of", "control_flow_operator", "counted_constants", "is_control_flow", "is_stateful",
+    "needs_randomness", "runs_users_code",
 ]  # fmt: skip
 
 
@@ -120,7 +120,7 @@ class Body(NamedTuple):
     steps: int | None
 
 
-def _bodies(name: str, p: Params, graphs: Sequence[Graph]) -> list[Body]:
+def bodies_of(name: str, p: Params, graphs: Sequence[Graph]) -> list[Body]:
     """Return the bodies of an operator with their connections; IndexError when the parameters do not fit."""
     if name == "_foreach":
         # Inputs of the node lie as data, states, the rest; `indices` says which variable of the body each is.
@@ -189,7 +189,7 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
     try:
         if len(graphs) != wanted:
             raise ValueError(f"it needs {wanted} subgraphs; got {len(graphs)}")
-        bodies = _bodies(template.name, p, graphs)
+        bodies = bodies_of(template.name, p, graphs)
         for body in bodies:
             if len(body.sources) != len(body.graph.variables):
                 raise ValueError(

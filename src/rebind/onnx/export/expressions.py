@@ -10,7 +10,8 @@ import numpy as np
 import onnx_ir as ir
 import torch
 
-from .node_writer import NodeWriter, onnx_type
+from .node_writer import NodeWriter
+from .operator_writer import OperatorWriter
 
 __all__ = [
     "Expression", "Operand", "arange", "concat", "full", "numbers", "real", "size", "stack", "where", "widened",
@@ -36,7 +37,7 @@ class Expression:
         The type of its elements.
     """
 
-    writer: NodeWriter
+    writer: OperatorWriter
     value: ir.Value
     dtype: torch.dtype
 
@@ -122,7 +123,7 @@ class Expression:
         """Return the array in a type."""
         if dtype == self.dtype:
             return self
-        return Expression(self.writer, self.writer.op("Cast", self.value, to=onnx_type(dtype)), dtype)
+        return Expression(self.writer, self.writer.cast(self.value, dtype), dtype)
 
     def reshape(self, *sizes: int) -> Expression:
         """Return the array in a shape: 0 leaves a size as it is, -1 is what remains."""
@@ -171,15 +172,15 @@ class Expression:
 
     def sum(self, *axes: int, keepdim: bool = False) -> Expression:
         """Return sums along axes."""
-        return self.apply("ReduceSum", self.writer.ints(axes), keepdims=int(keepdim))
+        return self._new(self.writer.reduce("ReduceSum", self.value, axes, keepdims=keepdim))
 
     def amax(self, *axes: int, keepdim: bool = False) -> Expression:
         """Return maxima along axes."""
-        return self._reduce("ReduceMax", axes, keepdim)
+        return self._new(self.writer.reduce("ReduceMax", self.value, axes, keepdims=keepdim))
 
     def mean(self, *axes: int, keepdim: bool = False) -> Expression:
         """Return means along axes."""
-        return self._reduce("ReduceMean", axes, keepdim)
+        return self._new(self.writer.reduce("ReduceMean", self.value, axes, keepdims=keepdim))
 
     def cumsum(self, axis: int) -> Expression:
         """Return sums of all elements up to each along an axis."""
@@ -202,20 +203,15 @@ class Expression:
 
     def shape(self) -> Expression:
         """Return the sizes of the array."""
-        return Expression(self.writer, self.writer.op("Shape", self.value), torch.int64)
+        return Expression(self.writer, self.writer.shape_of(self.value), torch.int64)
 
     def length(self, axis: int) -> Expression:
         """Return the size of an axis, as an array of one element."""
-        return self.shape().slice(0, axis, axis + 1 or 2**62)
+        return Expression(self.writer, self.writer.size_of(self.value, axis), torch.int64)
 
     def full_like(self, number: float, dtype: torch.dtype | None = None) -> Expression:
         """Return an array of this shape, full of a number."""
         return full(self.shape(), number, dtype or self.dtype)
-
-    def _reduce(self, kind: str, axes: Sequence[int], keepdim: bool) -> Expression:
-        if self.writer.opset < 18:  # axes were an attribute
-            return self.apply(kind, axes=axes, keepdims=int(keepdim))
-        return self.apply(kind, self.writer.ints(axes), keepdims=int(keepdim))
 
     def _binary(self, kind: str, other: Operand, dtype: torch.dtype | None = None) -> Expression:
         right = other if isinstance(other, Expression) else self._constant(other)
@@ -238,7 +234,7 @@ def widened(array: Expression) -> Expression:
     return array.to(torch.float64 if array.dtype == torch.float64 else torch.float32)
 
 
-def numbers(writer: NodeWriter, values: object, dtype: torch.dtype = torch.float32) -> Expression:
+def numbers(writer: OperatorWriter, values: object, dtype: torch.dtype = torch.float32) -> Expression:
     """Return constant numbers."""
     return Expression(writer, writer.constant(values, dtype), dtype)
 
@@ -253,7 +249,7 @@ def size(data: Expression, shape: Sequence[int], axis: int) -> Operand:
     return shape[axis] or data.length(axis).squeeze(0).to(data.dtype)
 
 
-def arange(writer: NodeWriter, count: Operand, dtype: torch.dtype) -> Expression:
+def arange(writer: OperatorWriter, count: Operand, dtype: torch.dtype) -> Expression:
     """Return the whole numbers from 0 up to a count."""
     if not isinstance(count, Expression):
         return numbers(writer, np.arange(int(count)), dtype)
