@@ -132,10 +132,13 @@ def test_predicting_and_other_shapes() -> None:
     np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-6)
 
 
-def test_it_is_not_compiled() -> None:
-    of = mx.mod.Module(module().symbol, backend="eager")
-    with pytest.warns(UserWarning, match="compilers take dense arrays only; got storage type rotated"):
-        train(of, "local")
+def test_what_is_dense_is_compiled() -> None:
+    of = mx.mod.Module(module().symbol, backend="aot_eager")
+    Rotated.turned_dense = 0
+    train(of, "local")
+    assert Rotated.turned_dense == 0
+    [executor] = of._exec_group.execs
+    assert "code: compiled by 'aot_eager'\n  not compiled: " in executor.describe()
     expected = module()
     train(expected, "local")
     for name, value in parameters(expected).items():

@@ -18,7 +18,7 @@ from ..ndarray.storage_tensor import StorageTensor
 from .losses import Loss
 from .lower import Plan
 
-__all__ = ["Backward", "Record", "dealiased", "loss_gradients"]
+__all__ = ["Backward", "Record", "accumulated", "dealiased", "loss_gradients"]
 
 
 class Record(NamedTuple):
@@ -96,7 +96,7 @@ class Backward:
         before = added_to or [None] * len(leaves)
         if torch.compiler.is_compiling():
             return _traced(roots, gradients, leaves, before)
-        return _accumulated(roots, gradients, leaves, before)
+        return accumulated(roots, gradients, leaves, before)
 
     def _roots(
         self, record: Record, head_grads: Sequence[Tensor | None]
@@ -160,7 +160,7 @@ def loss_gradients(loss: Loss, output: Tensor, *inputs: Tensor | None) -> Sequen
     return loss.gradient(loss.node.params, inputs, (output,), (_ones_like(output),), **memory)
 
 
-def _accumulated(
+def accumulated(
     roots: Sequence[Tensor],
     gradients: Sequence[Tensor],
     leaves: Sequence[Tensor],

@@ -52,6 +52,8 @@ _WARNINGS = (
     # It makes an instance of each `torch.autograd.Function` that it meets.
     r"<class 'torch\.autograd\.function\.Function'> should not be instantiated",
     r"\s*Online softmax is disabled on the fly",
+    # Of inputs that autograd has recorded Dynamo looks at the gradient, too.
+    r"The \.grad attribute of a Tensor that is not a leaf Tensor is being accessed",
     # MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION is for that.
     r"TensorFloat32 tensor cores for float32 matrix multiplication available but not enabled",
 )
@@ -85,6 +87,8 @@ class CompiledCode:
         Whether it is no compiler's, but captured as CUDA graphs, through which nothing is differentiated.
     failure
         Why it cannot be compiled; None as long as nothing went wrong.
+    uncompiled
+        The names of the nodes that are left out of what is compiled.
 
     Examples
     --------
@@ -95,6 +99,8 @@ class CompiledCode:
     >>> outputs[0]
     tensor([2., 2.])
     """
+
+    uncompiled: Sequence[str] = ()
 
     def __init__(self, code: fx.GraphModule, compiler: Compiler) -> None:
         self._code, self.compiler, self.is_captured = code, compiler, compiler == CUDA_GRAPHS

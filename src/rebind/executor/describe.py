@@ -72,6 +72,10 @@ def _describe(mode: str, program: Program, graph: Graph, programs: Programs) -> 
     compiled = program.plan.compiled
     if compiled is not None:
         lines.append(f"  code: compiled by {programs.plans.backend!r}")
+        if compiled.uncompiled:
+            lines.append(
+                f"  not compiled: {', '.join(compiled.uncompiled)}: kernels for storage types, and what feeds them"
+            )
     elif programs.plans.failure is not None:
         lines.append(f"  code: not compiled: {programs.plans.failure}")
     return lines

@@ -83,7 +83,8 @@ def joint_step(runner: Runner, update: Update) -> JointStep | None:
     if plan.compiled is None or not wanted or not _are_updated(runner.arrays, update.names):
         return None
     if plan.compiled not in update.steps:
-        goes = not plan.compiled.is_captured and plan.why_needs_head_gradients(wanted) is None
+        is_one = not (plan.compiled.is_captured or plan.compiled.uncompiled)
+        goes = is_one and plan.why_needs_head_gradients(wanted) is None
         update.steps[plan.compiled] = JointStep(plan, wanted, update.part) if goes else None
     return update.steps[plan.compiled]
 

@@ -6,6 +6,7 @@ again, and each device of a data-parallel group share it. Compilers, exporters a
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +29,9 @@ from .freezing import FrozenCode, parameter_positions
 from .gradient_flow import head_gradient_reaches
 from .losses import Loss, losses_of
 from .parameter_transform import Preparation, Split, split, what_is_computed
+from .partly_compiled import PartlyCompiledCode
 from .rematerialize import Rematerialized
-from .storage_kernels import storage_of
+from .storage_kernels import storage_of, uncompiled_nodes
 from .writer import CodeWriter
 
 __all__ = ["Plan", "Values", "lower"]
@@ -273,7 +275,9 @@ def _make_plan(
         compiled = frozen = FrozenCode(code, compiler, parameter_positions(given, best), draws)
         preparation = frozen.preparation
     elif compiler is not None:
-        compiled = (CompiledCode if differentiates else InferenceCode)(code, compiler)
+        make = functools.partial(CompiledCode if differentiates else InferenceCode, compiler=compiler)
+        uncompiled = uncompiled_nodes(best, facts, writer.storage_kernels)
+        compiled = PartlyCompiledCode(code, uncompiled, make) if uncompiled else make(code)
     last = frozenset(
         i for i, node in enumerate(given.arguments) if facts.layouts.get(Entry(node)) == CHANNELS_LAST
     )

@@ -17,9 +17,10 @@ from ..shapes import is_known
 from ..threads import OneThread
 from .compiling import obstacle
 from .cost_model import bytes_of_results, is_small, multiply_adds
+from .losses import losses_of
 from .lower import Plan, lower
 from .recompute import has_marks
-from .storage_kernels import storage_of
+from .storage_kernels import storage_kernels, storage_of, stored_entries, uncompiled_nodes
 
 __all__ = ["Plans", "with_all_outputs"]
 
@@ -187,7 +188,9 @@ class Plans:
                 kernel.create(device, inputs, has_gradients=not self.only_infers)
 
     def _other_storage_types(self) -> str | None:
-        """Return what a compiler would make dense; None where all is."""
+        """Return what a compiler would make dense; None where a part of the network, or all, does without that."""
+        if not (self.freezing or self._captures) and self._has_dense_part():
+            return None
         stypes = {storage_of(node, self.facts) for node in self.graph.variables} - {DENSE}
         if stypes:
             return f"compilers take dense arrays only; got storage type {', '.join(sorted(stypes))}"
@@ -197,6 +200,17 @@ class Plans:
         if stypes:
             return f"compilers give dense arrays only; wanted storage type {', '.join(sorted(stypes))}"
         return None
+
+    def _has_dense_part(self) -> bool:
+        """Return whether kernels for other storage types leave a part to a compiler, and its end."""
+        operators = {node for node in self.graph.nodes if node.operator is not None}
+        losses = {loss.node for loss in losses_of(self.graph, self.target(is_train=True)) if loss is not None}
+        kernels = storage_kernels(self.graph, self.facts, () if self.only_infers else operators - losses)
+        # Compiled code returns with the outputs the inputs of losses, which backward begins at.
+        ends = {*self.graph.outputs, *(entry for node in losses for entry in node.inputs)}
+        if not ends.isdisjoint(stored_entries(self.graph, self.facts, kernels)):
+            return False
+        return not uncompiled_nodes(self.graph, self.facts, kernels).issuperset(operators)
 
     def _has_other_shapes(self, target: Target) -> bool:
         """Return whether a pass for `target` uses shapes, and enough others of them were compiled for."""

@@ -12,7 +12,7 @@ from torch import fx
 from ..draws import derive
 from ..graph import Application, Entry, Facts, Graph, Node, Target
 from ..graph.control_flow import needs_randomness
-from ..graph.passes import optimize
+from ..graph.passes import backend_named, optimize
 from ..ndarray.storage_tensor import on_tensors
 from ..ops.declaration import Function, with_gradient, without_defaults
 from ..ops.storage_types import DENSE
@@ -73,9 +73,10 @@ class CodeWriter:
         self.records = target.recorded or target.training
         # What no gradient reaches is not recorded, so that its inputs are freed as soon as they are used.
         self.recorded = set(graph.nodes) if target.traced else gradient_receivers(graph)
-        # A compiler is given dense copies.
         needs_gradient = self.recorded - self.loss_nodes if self.records else set()
-        self.storage_kernels = {} if target.traced else storage_kernels(graph, facts, needs_gradient)
+        # Who traces the code without a compiler gives it dense copies.
+        takes_stored = not target.traced or backend_named(target.backend).compiler is not None
+        self.storage_kernels = storage_kernels(graph, facts, needs_gradient) if takes_stored else {}
         self.is_dense = not (
             self.storage_kernels or any(storage_of(node, facts) != DENSE for node in graph.variables)
         )

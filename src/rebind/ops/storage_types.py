@@ -116,6 +116,14 @@ class StorageKernel:
         """Whether it is known what gradients the inputs have."""
         return self.is_recorded or self.gradient is not None
 
+    def types(self, p: Params) -> tuple[str, ...]:
+        """Return the storage types of the outputs.
+
+        >>> StorageKernel(("csr",), lambda p: (p.stype,), print).types(Params({"stype": "csr"}))
+        ('csr',)
+        """
+        return self.outputs(p) if callable(self.outputs) else self.outputs
+
     def fits(self, p: Params, stypes: Sequence[str]) -> bool:
         """Return whether the kernel takes inputs of these storage types.
 
@@ -205,8 +213,7 @@ def infer_storage_types(op: Operator, p: Params, stypes: Sequence[str]) -> Stora
         return StorageChoice(own[0], own_kernel, False)
     for kernel in _KERNELS.get(op.name, ()):
         if kernel.fits(p, stypes):
-            outputs = kernel.outputs(p) if callable(kernel.outputs) else kernel.outputs
-            return StorageChoice(outputs, kernel, False)
+            return StorageChoice(kernel.types(p), kernel, False)
     # No kernel fits: inputs that are not dense are converted.
     dense = (DENSE,) * len(op.record.output_names(p))
     return StorageChoice(dense, None, any(stype != DENSE for stype in stypes))

@@ -16,6 +16,7 @@ from .compiled import CompiledProgram, JointCode
 from .explicit import ExplicitCode, ExplicitProgram, NoDerivativeError
 from .frozen import FrozenProgram
 from .inference import InferenceProgram
+from .partly_compiled import PartlyJointCode
 from .recorded import RecordedProgram
 
 __all__ = ["PROGRAMS", "Programs"]
@@ -154,7 +155,7 @@ class Programs:
         plan = self.plans.get(is_train=True)
         if plan.compiled is None:
             return "the network is not compiled"
-        code = self._with_backward(plan, JointCode)
+        code = self._with_backward(plan, PartlyJointCode if plan.compiled.uncompiled else JointCode)
         return code if isinstance(code, str) or code.failure is None else code.failure
 
     def _explicit_code(self, plan: Plan) -> ExplicitCode | str:
