@@ -26,10 +26,10 @@ def multiply(matrix: CSRStorage, rows: Storage) -> Tensor:
     >>> multiply(matrix, DenseStorage(torch.ones(2)))
     tensor([ 5., 13.])
     """
-    dense = _all_rows(rows)
-    if dense is None:
-        assert isinstance(rows, RowSparseStorage)
+    if isinstance(rows, RowSparseStorage) and not rows.is_whole:
         matrix, dense = _on_stored_rows(matrix, rows), rows.data
+    else:
+        dense = rows.to_dense()
     others = dense.shape[1:]
     with OneThread(matrix.data.numel() * others.numel() <= current().one_thread_sparse_products):
         if dense.dim() == 2:
@@ -57,10 +57,10 @@ def multiply_transposed(matrix: CSRStorage, rows: Storage) -> RowSparseStorage:
     >>> product.indices, product.data
     (tensor([1]), tensor([12.]))
     """
-    dense = _all_rows(rows)
-    if dense is None:  # rows that are absent there give none here
-        assert isinstance(rows, RowSparseStorage)
+    if isinstance(rows, RowSparseStorage) and not rows.is_whole:  # absent rows there give none here
         matrix, dense = matrix.take_rows(rows.indices), rows.data
+    else:
+        dense = rows.to_dense()
     others = dense.shape[1:]
     dense = dense.reshape(len(dense), -1)
     columns, order, begins = matrix.by_column
@@ -69,13 +69,6 @@ def multiply_transposed(matrix: CSRStorage, rows: Storage) -> RowSparseStorage:
         rows_of_columns = matrix.row_of_each().index_select(0, order)
         sums = sum_segments(dense, rows_of_columns, begins, matrix.data.index_select(0, order))
     return RowSparseStorage(sums.reshape(-1, *others), columns, (matrix.shape[1], *others))
-
-
-def _all_rows(rows: Storage) -> Tensor | None:
-    """Return the rows where all are in memory; None where some are absent."""
-    if isinstance(rows, RowSparseStorage) and not rows.is_whole:
-        return None
-    return rows.to_dense()
 
 
 def _on_stored_rows(matrix: CSRStorage, rows: RowSparseStorage) -> CSRStorage:

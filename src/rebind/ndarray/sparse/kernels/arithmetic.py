@@ -19,7 +19,7 @@ from ....params import Params
 from ...storage import DenseStorage, Storage, storage_kind
 from ..csr import CSRStorage
 from ..row_sparse import RowSparseStorage
-from .stored import Gradients, Sparse, dense_gradients
+from .stored import Gradients, Sparse, dense_gradients, values_at
 
 __all__ = ["add_n"]
 
@@ -152,16 +152,8 @@ def _multiply(lhs: Storage, rhs: Storage) -> Storage:
         stored = values != 0
         return CSRStorage.from_positions(values[stored], positions[stored], lhs.shape)
     sparse, other = (rhs, lhs) if isinstance(lhs, DenseStorage) else (lhs, rhs)
-    if isinstance(sparse, CSRStorage):
-        return _at_elements(operator.mul, sparse, other.to_dense().detach())
-    assert isinstance(sparse, RowSparseStorage)
-    return sparse.with_data(sparse.data * other.rows(sparse.indices))
-
-
-def _at_elements(compute: Callable[..., Any], matrix: CSRStorage, other: Tensor) -> CSRStorage:
-    """Compute on the stored elements of a matrix and the values of a dense array, which broadcasts, at their places."""
-    spread = other.detach().expand(matrix.shape)
-    return matrix.with_data(compute(matrix.data, spread[matrix.row_of_each(), matrix.indices]))
+    assert isinstance(sparse, (CSRStorage, RowSparseStorage))
+    return sparse.with_data(sparse.data * values_at(other, sparse))
 
 
 for _stype in SPARSE:
@@ -203,7 +195,8 @@ def _with_broadcast(op: Operator) -> Callable[..., CSRStorage]:
         except RuntimeError:
             raise ShapeError(f"shapes must broadcast; got {lhs.shape} and {tuple(rhs.shape)}") from None
         if shape == lhs.shape:
-            return _at_elements(compute, lhs, rhs.tensor)
+            spread = DenseStorage(rhs.tensor.expand(shape))
+            return lhs.with_data(compute(lhs.data, values_at(spread, lhs)))
         # The matrix itself is repeated.
         return CSRStorage.from_dense(compute(lhs.to_dense(), rhs.tensor, **keywords))
 
