@@ -289,6 +289,15 @@ def test_a_gradient_with_all_rows_updates_where_the_table_is(name, settings, sto
     assert all(each.storage.to_dense() is old for each, old in zip(arrays, before, strict=True))
 
 
+def test_gradients_that_are_clipped_together_have_the_rows_that_they_had():
+    table = wrap(RowSparseStorage(torch.tensor([[3.0], [0.0]]), torch.tensor([7, 2]), (10**9, 1)))
+    clip = mx.optimizer.create("sgd", clip_global_norm=2.5).clip_arrays_together
+    rows, dense = clip([table, mx.nd.array([4])])
+    assert (rows.stype, dense.stype) == ("row_sparse", "default")
+    assert rows.indices.asnumpy().tolist() == [7, 2]
+    assert rows.data.asnumpy().tolist() == [[1.5], [0]] and dense.asnumpy().tolist() == [2]
+
+
 class PickedRows(TorchDispatchMode):
     """Counts how often rows of a tensor are copied."""
 
