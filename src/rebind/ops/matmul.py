@@ -73,6 +73,14 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [(left[0], right[1])] if left[1] == right[0] else []
 
 
+@dot.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    lhs, rhs = shapes["lhs"], shapes["rhs"]
+    if lhs is None or rhs is None:
+        return []
+    return [(*(lhs[1:] if p.transpose_a else lhs[:-1]), *(rhs[:-1] if p.transpose_b else rhs[1:])) or (1,)]
+
+
 @operator("batch_dot")
 def batch_dot(
     lhs: Tensor,

@@ -268,6 +268,16 @@ def reshape_like(
     return torch.reshape(lhs, target)
 
 
+@reshape_like.half_known
+def _(shapes: Shapes, p: Params) -> list[Shape | None]:
+    lhs, rhs = shapes["lhs"], shapes["rhs"]
+    if lhs is None or rhs is None:
+        return []
+    first, last = axis_range(p.lhs_begin, p.lhs_end, len(lhs), "lhs")
+    start, stop = axis_range(p.rhs_begin, p.rhs_end, len(rhs), "rhs")
+    return [(*lhs[:first], *rhs[start:stop], *lhs[last:])]
+
+
 def axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
     """Return the range of axes from `begin` to `end`, both of which may count from the end."""
     # `begin` names an axis and is checked as one; `end` may be one past the last.
