@@ -18,7 +18,7 @@ from ..node_writer import NodeWriter
 from ..translations import translation
 from .pieces import filled, with_integers_as
 
-__all__ = ["clip", "hard_sigmoid", "log_gamma", "smooth_l1"]
+__all__ = ["clip", "hard_sigmoid", "of_floats", "smooth_l1", "with_sign_of"]
 
 #: From the writer, and an array of a floating type with that type, to the function of it.
 Compute: TypeAlias = Callable[[NodeWriter, ir.Value, torch.dtype], ir.Value]
@@ -26,7 +26,6 @@ Compute: TypeAlias = Callable[[NodeWriter, ir.Value, torch.dtype], ir.Value]
 #: One operator of ONNX, with the same name for each number.
 _SAME = {
     "sigmoid": "Sigmoid",
-    "softsign": "Softsign",
     "reciprocal": "Reciprocal",
     "sqrt": "Sqrt",
     "exp": "Exp",
@@ -34,43 +33,11 @@ _SAME = {
     "erf": "Erf",
     "sin": "Sin",
     "cos": "Cos",
-    "tan": "Tan",
-    "arcsin": "Asin",
-    "arccos": "Acos",
-    "arctan": "Atan",
-    "sinh": "Sinh",
-    "cosh": "Cosh",
     "tanh": "Tanh",
-    "arcsinh": "Asinh",
-    "arccosh": "Acosh",
-    "arctanh": "Atanh",
 }
 
-#: One operator of ONNX that takes integers too.
-_SAME_OF_INTEGERS = {"negative": "Neg", "abs": "Abs"}
-
-#: The coefficients of Lanczos's approximation with g = 7: exact to 15 digits.
-_LANCZOS = (
-    0.99999999999980993,
-    676.5203681218851,
-    -1259.1392167224028,
-    771.32342877765313,
-    -176.61502916214059,
-    12.507343278686905,
-    -0.13857109526572012,
-    9.9843695780195716e-6,
-    1.5056327351493116e-7,
-)
-
-#: Giles's polynomials for the inverse of the error function, near the middle and in the tails, highest power first.
-_ERFINV_MIDDLE = (
-    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
-    -0.00417768164, 0.246640727, 1.50140941,
-)  # fmt: skip
-_ERFINV_TAIL = (
-    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
-    0.00943887047, 1.00167406, 2.83297682,
-)  # fmt: skip
+#: Those whose integers may be computed in float32: but for -1, 0 and 1 they have no value, or one far from all others.
+_SAME_IN_FLOAT32 = {"arcsin": "Asin", "arccos": "Acos", "arctan": "Atan", "arctanh": "Atanh"}
 
 
 def of_floats(name: str) -> Callable[[Compute], Compute]:
@@ -98,7 +65,7 @@ def of_steps(name: str) -> Callable[[Compute], Compute]:
             dtype = writer.dtype()
             if not dtype.is_floating_point:
                 return writer.op("Identity", data)
-            return _zeros_signed_as(writer, data, compute(writer, data, dtype), dtype)
+            return compute(writer, data, dtype)
 
         return compute
 
@@ -113,12 +80,91 @@ for _name, _kind in _SAME.items():
     _declare(_name, _kind)
 
 
-def _declare_of_integers(name: str, kind: str) -> None:
-    translation(name)(lambda writer, data: writer.op(kind, data))
+def _declare_in_float32(name: str, kind: str) -> None:
+    translation(name)(
+        lambda writer, data: with_integers_as(writer, data, torch.float32, lambda x: writer.op(kind, x))
+    )
 
 
-for _name, _kind in _SAME_OF_INTEGERS.items():
-    _declare_of_integers(_name, _kind)
+for _name, _kind in _SAME_IN_FLOAT32.items():
+    _declare_in_float32(_name, _kind)
+
+
+@translation("abs")
+def absolute(writer: NodeWriter, data: ir.Value) -> ir.Value:
+    """Write absolute values."""
+    return writer.op("Abs", data)
+
+
+@translation("negative")
+def negative(writer: NodeWriter, data: ir.Value) -> ir.Value:
+    """Write numbers with the other sign; ONNX's `Neg` takes none of a type without signs, where they wrap around."""
+    if writer.dtype() is torch.uint8:
+        return writer.op("Sub", writer.like(0), data)
+    return writer.op("Neg", data)
+
+
+def _with_decomposition(name: str, kind: str) -> Callable[[Compute], Compute]:
+    """Declare an operator that onnxruntime has for float32 and float16, and what it consists of for float64."""
+
+    def declare(decomposed: Compute) -> Compute:
+        @of_floats(name)
+        def compute(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
+            return decomposed(writer, data, dtype) if dtype is torch.float64 else writer.op(kind, data)
+
+        return decomposed
+
+    return declare
+
+
+@_with_decomposition("softsign", "Softsign")
+def softsign(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
+    """Write ``data / (1 + |data|)``."""
+    return writer.op("Div", data, writer.op("Add", writer.constant(1, dtype), writer.op("Abs", data)))
+
+
+@_with_decomposition("tan", "Tan")
+def tan(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
+    """Write the quotient of sine and cosine."""
+    return writer.op("Div", writer.op("Sin", data), writer.op("Cos", data))
+
+
+@_with_decomposition("cosh", "Cosh")
+def cosh(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
+    """Write the mean of ``e ** data`` and ``e ** -data``."""
+    both = writer.op("Add", writer.op("Exp", data), writer.op("Exp", writer.op("Neg", data)))
+    return writer.op("Mul", both, writer.constant(0.5, dtype))
+
+
+@_with_decomposition("sinh", "Sinh")
+def sinh(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
+    """Write ``tanh(data) * cosh(data)``, exact near 0."""
+    return writer.op("Mul", writer.op("Tanh", data), cosh(writer, data, dtype))
+
+
+def _area(kind: str, *, odd: bool) -> Compute:
+    def compute(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
+        if writer.dtype().is_floating_point:
+            return writer.op(kind, data)
+        # Of integers, which are far enough from 0: sign(x) * log(|x| + sqrt(x**2 + 1)), or log(x + sqrt(x**2 - 1)).
+        size = writer.op("Abs", data)
+        root = writer.op(
+            "Sqrt", writer.op("Add", writer.op("Mul", data, data), writer.constant(1 if odd else -1, dtype))
+        )
+        found = writer.op("Log", writer.op("Add", size if odd else data, root))
+        return writer.op("Mul", writer.op("Sign", data), found) if odd else found
+
+    return compute
+
+
+of_floats("arcsinh")(_area("Asinh", odd=True))
+of_floats("arccosh")(_area("Acosh", odd=False))
+
+
+def with_sign_of(writer: NodeWriter, data: ir.Value, found: ir.Value, dtype: torch.dtype) -> ir.Value:
+    """Write what is `found` with the sign of `data`, that of a zero too: `Sign` and `Where` lose it."""
+    near = writer.clip(data, -1, 1, dtype)  # whose reciprocal is never 0
+    return writer.op("Mul", writer.op("Abs", found), writer.op("Sign", writer.op("Reciprocal", near)))
 
 
 @translation("relu")
@@ -133,8 +179,13 @@ def relu(writer: NodeWriter, data: ir.Value) -> ir.Value:
 
 @translation("sign", "_contrib_sign_ste")
 def sign(writer: NodeWriter, data: ir.Value) -> ir.Value:
-    """Write -1, 0 or 1."""
-    return writer.op("Sign", data)
+    """Write -1, 0 or 1; 0 for what is not a number, of which ONNX's `Sign` says nothing."""
+    dtype = writer.dtype()
+    if not dtype.is_floating_point:
+        return writer.op("Sign", data)
+    zero = writer.constant(0, dtype)
+    above, below = (writer.cast(writer.op(kind, data, zero), dtype) for kind in ("Greater", "Less"))
+    return writer.op("Sub", above, below)
 
 
 @translation("square")
@@ -159,7 +210,7 @@ def rsqrt(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
 def cbrt(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
     """Write the cube root, of negative numbers too."""
     root = writer.op("Pow", writer.op("Abs", data), writer.constant(1 / 3, dtype))
-    return writer.op("Mul", writer.op("Sign", data), root)
+    return with_sign_of(writer, data, root, dtype)
 
 
 @of_floats("rcbrt")
@@ -185,7 +236,8 @@ def log1p(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
     factor = writer.op("Div", data, writer.op("Where", writer.op("Equal", total, one), one, rounded))
     corrected = writer.op("Mul", logarithm, factor)
     corrected = writer.op("Where", writer.op("Equal", total, one), data, corrected)
-    return writer.op("Where", writer.op("Equal", rounded, data), logarithm, corrected)
+    found = writer.op("Where", writer.op("Equal", rounded, data), logarithm, corrected)
+    return with_sign_of(writer, data, found, dtype)
 
 
 def _logarithm(base: float) -> Compute:
@@ -213,80 +265,6 @@ of_floats("degrees")(_factor(180 / math.pi))
 of_floats("radians")(_factor(math.pi / 180))
 
 
-@of_floats("erfinv")
-def erfinv(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
-    """Write the inverse of the error function: Giles's approximation, and two steps of Newton's method."""
-    wide = torch.float64 if dtype is torch.float64 else torch.float32
-    x = writer.cast(data, wide)
-    op, number = writer.op, functools.partial(writer.constant, dtype=wide)
-    one = number(1)
-    w = op("Neg", op("Log", op("Mul", op("Sub", one, x), op("Add", one, x))))
-    middle = _polynomial(writer, op("Sub", w, number(2.5)), _ERFINV_MIDDLE, wide)
-    tail = _polynomial(writer, op("Sub", op("Sqrt", w), number(3)), _ERFINV_TAIL, wide)
-    y = op("Mul", op("Where", op("Less", w, number(5)), middle, tail), x)
-    for _ in range(2):
-        error = op("Sub", op("Erf", y), x)
-        slope = op("Mul", op("Exp", op("Neg", op("Mul", y, y))), number(2 / math.sqrt(math.pi)))
-        y = op("Sub", y, op("Div", error, slope))
-    # At both ends it is infinite, beyond them undefined.
-    end = op("Div", x, op("Sub", one, op("Abs", x)))
-    inside = op("Less", op("Abs", x), one)
-    at_end = op("Equal", op("Abs", x), one)
-    return writer.cast(op("Where", inside, y, op("Where", at_end, end, number(math.nan))), dtype)
-
-
-def _polynomial(
-    writer: NodeWriter, x: ir.Value, coefficients: tuple[float, ...], dtype: torch.dtype
-) -> ir.Value:
-    found = writer.constant(coefficients[0], dtype)
-    for each in coefficients[1:]:
-        found = writer.op("Add", writer.op("Mul", found, x), writer.constant(each, dtype))
-    return found
-
-
-def log_gamma(writer: NodeWriter, x: ir.Value) -> ir.Value:
-    """Write the logarithm of ``|gamma(x)|`` of a float64 array: Lanczos's approximation, and Euler's reflection."""
-    op, number = writer.op, functools.partial(writer.constant, dtype=torch.float64)
-    below = op("Less", x, number(0.5))
-    z = op("Sub", op("Where", below, op("Sub", number(1), x), x), number(1))
-    series = number(_LANCZOS[0])
-    for i, coefficient in enumerate(_LANCZOS[1:], start=1):
-        series = op("Add", series, op("Div", number(coefficient), op("Add", z, number(i))))
-    t = op("Add", z, number(7.5))
-    power = op("Sub", op("Mul", op("Add", z, number(0.5)), op("Log", t)), t)
-    above = op("Add", op("Add", power, op("Log", series)), number(0.5 * math.log(2 * math.pi)))
-    # Of the rest after the whole number, whose sine is exact; at 0, -1, ... it is 0, and the logarithm infinite.
-    rest = op("Sub", x, op("Floor", x))
-    sine = op("Abs", op("Sin", op("Mul", rest, number(math.pi))))
-    reflected = op("Sub", number(math.log(math.pi)), op("Add", op("Log", sine), above))
-    return op("Where", below, reflected, above)
-
-
-@of_floats("gammaln")
-def gammaln(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
-    """Write the logarithm of ``|gamma(data)|``, computed in float64."""
-    return writer.cast(log_gamma(writer, writer.cast(data, torch.float64)), dtype)
-
-
-@of_floats("gamma")
-def gamma(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
-    """Write the gamma function, computed in float64; below 0 its sign changes at each whole number."""
-    op, number = writer.op, functools.partial(writer.constant, dtype=torch.float64)
-    x = writer.cast(data, torch.float64)
-    size = op("Exp", log_gamma(writer, x))
-    floor, negative = op("Floor", x), op("Less", x, number(0))
-    odd = op("Equal", op("Mod", floor, number(2), fmod=1), number(-1))
-    signed = op("Where", op("And", negative, odd), op("Neg", size), size)
-    undefined = op("And", negative, op("Equal", floor, x))
-    return writer.cast(op("Where", undefined, number(math.nan), signed), dtype)
-
-
-def _zeros_signed_as(writer: NodeWriter, data: ir.Value, found: ir.Value, dtype: torch.dtype) -> ir.Value:
-    """Return what is `found`, zeros with the sign of `data`."""
-    zero = writer.constant(0, dtype)
-    return writer.op("Where", writer.op("Equal", found, zero), writer.op("Mul", data, zero), found)
-
-
 @of_steps("floor")
 def floor(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
     """Write the largest integer not above."""
@@ -303,17 +281,22 @@ def ceil(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
 @of_steps("fix")
 def trunc(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
     """Write the integer part."""
-    return writer.op("Mul", writer.op("Sign", data), writer.op("Floor", writer.op("Abs", data)))
+    return with_sign_of(writer, data, writer.op("Floor", writer.op("Abs", data)), dtype)
 
 
 @of_steps("round")
 @of_steps("_contrib_round_ste")
 def round_(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
     """Write the nearest integer; halves go away from 0, where ONNX's `Round` takes them to even numbers."""
-    # The number before 0.5: with 0.5 itself the one before that would become 1, and large odd numbers the next ones.
-    half = writer.constant(0.5 - torch.finfo(dtype).eps / 4, dtype)
-    whole = writer.op("Floor", writer.op("Add", writer.op("Abs", data), half))
-    return writer.op("Mul", writer.op("Sign", data), whole)
+    # In float32 halves of the shorter types are added exactly. In a type of its own it is the number before 0.5: with
+    # 0.5 itself the one before that would become 1, and large odd numbers the next ones.
+    wide = torch.float32 if dtype.itemsize == 2 else dtype
+    half = writer.constant(0.5 - (torch.finfo(dtype).eps / 4 if wide is dtype else 0), wide)
+    data = writer.cast(data, wide) if wide is not dtype else data
+    found = with_sign_of(
+        writer, data, writer.op("Floor", writer.op("Add", writer.op("Abs", data), half)), wide
+    )
+    return writer.cast(found, dtype) if wide is not dtype else found
 
 
 @of_steps("rint")
@@ -321,16 +304,21 @@ def rint(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
     """Write the nearest integer; halves go down."""
     # Neg(Floor(0.5 - data)) is the ceiling of data - 0.5; the floor is more where numbers have no half between them.
     below = writer.op("Neg", writer.op("Floor", writer.op("Sub", writer.constant(0.5, dtype), data)))
-    return writer.op("Max", below, writer.op("Floor", data))
+    return with_sign_of(writer, data, writer.op("Max", below, writer.op("Floor", data)), dtype)
 
 
 @translation("hard_sigmoid")
 def hard_sigmoid(writer: NodeWriter, data: ir.Value) -> ir.Value:
     """Write ``alpha * data + beta`` cut to [0, 1]."""
-    p = writer.params
-    return with_integers_as(
-        writer, data, torch.float32, lambda x: writer.op("HardSigmoid", x, alpha=p.alpha, beta=p.beta)
-    )
+    p, dtype = writer.params, writer.dtype()
+
+    def compute(x: ir.Value) -> ir.Value:
+        if dtype is not torch.float64:
+            return writer.op("HardSigmoid", x, alpha=p.alpha, beta=p.beta)
+        line = writer.op("Add", writer.op("Mul", x, writer.like(p.alpha)), writer.like(p.beta))
+        return writer.clip(line, 0, 1, dtype)
+
+    return with_integers_as(writer, data, torch.float32, compute)
 
 
 @translation("clip")

@@ -11,8 +11,12 @@ import torch
 
 from ..node_writer import NodeWriter
 from ..translations import translation
+from .pieces import arange
 
 __all__ = ["col2im", "fft", "histogram", "ifft", "im2col"]
+
+#: What ONNX reads as "to the last".
+_LAST = 2**63 - 1
 
 
 @translation("im2col")
@@ -75,13 +79,13 @@ def histogram(writer: NodeWriter, data: ir.Value, bins: ir.Value | None = None) 
     op = writer.op
     flat = writer.reshape(data, [-1])
     bounds = op("Identity", bins) if bins is not None else _bounds(writer, flat)
-    count = writer.output_shape(0)[0]
     values = writer.unsqueeze(flat, [1])
-    ends = [op("Gather", bounds, writer.ints(each)) for each in (range(count), range(1, count + 1), [count])]
-    below, above, last = ends
-    at_end = op("And", op("Equal", values, last), writer.constant(np.arange(count) == count - 1))
-    inside = op("And", op("Not", op("Less", values, below)), op("Less", values, above))
-    inside = op("And", op("Or", inside, at_end), op("Equal", values, values))
+    below, above = writer.slice(bounds, [0], [-1], [0]), writer.slice(bounds, [1], [_LAST], [0])
+    last = writer.size_of(above, 0)
+    is_last = op("Equal", arange(writer, last), op("Sub", last, writer.ints([1])))
+    at_end = op("And", op("Equal", values, above), is_last)
+    # Nothing is true of what is not a number.
+    inside = op("And", op("GreaterOrEqual", values, below), op("Or", op("Less", values, above), at_end))
     return writer.reduce("ReduceSum", writer.cast(inside, torch.int64), [0]), bounds
 
 
