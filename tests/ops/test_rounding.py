@@ -34,3 +34,19 @@ def test_rounding_is_flat(name: str) -> None:
     out = OPERATORS[name](data)
     [grad] = torch.autograd.grad(out, data, torch.ones_like(out))
     assert torch.equal(grad, torch.zeros(len(DATA)))
+
+
+#: What MXNet 1.9.1 gives of whole numbers whose result is whole.
+WHOLE = {
+    "gamma": ([1, 2, 3, 5, 10, 12], [1, 1, 2, 24, 362880, 39916800]),
+    "cbrt": ([8, 27, 64, 125, 1000, -64, 100], [2, 3, 4, 5, 10, -4, 4]),
+    "log10": ([1, 10, 100, 1000, 10000], [0, 1, 2, 3, 4]),
+    "log2": ([1, 2, 8, 64, 1 << 29], [0, 1, 3, 6, 29]),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_results_of_integers_are_not_cut_to_the_number_below(name: str) -> None:
+    data, expected = WHOLE[name]
+    found = OPERATORS[name](torch.tensor(data, dtype=torch.int32))
+    assert found.tolist() == expected

@@ -124,7 +124,11 @@ def _on_floats(compute: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor
 
 def _cbrt(data: Tensor) -> Tensor:
     if not data.is_floating_point():
-        return _cbrt(data.to(dtype=torch.float64))
+        numbers = data.to(dtype=torch.float64)
+        root = _cbrt(numbers)
+        nearest = root.round()
+        # Roots of cubes are whole; as powers they may be a rounding error below, which would be cut off.
+        return torch.where(nearest**3 == numbers, nearest, root).to(dtype=data.dtype)
     # As a constant, so that the gradient at 0 is that of the root, infinite; the derivative of |data| is 0 there.
     sign = torch.copysign(torch.ones_like(data), data.detach())
     return sign * torch.pow(sign * data, 1.0 / 3.0)
@@ -132,7 +136,8 @@ def _cbrt(data: Tensor) -> Tensor:
 
 def _gamma(data: Tensor) -> Tensor:
     if not data.is_floating_point():
-        return _gamma(data.to(dtype=torch.float64))
+        # Factorials are whole; from their logarithms they may be a rounding error below, which would be cut off.
+        return _gamma(data.to(dtype=torch.float64)).round().to(dtype=data.dtype)
     # lgamma has lost the sign, which the floor of data gives back.
     size = torch.exp(torch.lgamma(data))
     # Between -1 and 0, -3 and -2, ... the function is negative, and at -1, -2, ... undefined.
