@@ -209,7 +209,13 @@ def rsqrt(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
 @of_floats("cbrt")
 def cbrt(writer: NodeWriter, data: ir.Value, dtype: torch.dtype) -> ir.Value:
     """Write the cube root, of negative numbers too."""
-    root = writer.op("Pow", writer.op("Abs", data), writer.constant(1 / 3, dtype))
+    op, size = writer.op, writer.op("Abs", data)
+    root = op("Pow", size, writer.constant(1 / 3, dtype))
+    if not writer.dtype().is_floating_point:
+        # Roots of cubes are whole; as powers they may be a rounding error below, which would be cut off.
+        nearest = op("Round", root)
+        cube = op("Mul", op("Mul", nearest, nearest), nearest)
+        root = op("Where", op("Equal", cube, size), nearest, root)
     return with_sign_of(writer, data, root, dtype)
 
 
