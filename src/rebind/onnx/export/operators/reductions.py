@@ -51,6 +51,19 @@ def _with(kind: str) -> Compute:
     return compute
 
 
+def _extreme(kind: str) -> Compute:
+    """Return the largest or smallest element; what is not a number is the result, where ONNX leaves it open."""
+
+    def compute(writer: NodeWriter, data: ir.Value, axes: Sequence[int], keepdims: bool) -> ir.Value:
+        found, dtype = _with(kind)(writer, data, axes, keepdims), writer.dtype()
+        if not dtype.is_floating_point or not axes:
+            return found
+        nan = writer.op("Where", writer.op("IsNaN", data), data, writer.constant(0, dtype))
+        return writer.op("Add", found, writer.reduce("ReduceSum", nan, axes, keepdims=keepdims))
+
+    return compute
+
+
 def _without_nan(kind: str, instead: float) -> Compute:
     def compute(writer: NodeWriter, data: ir.Value, axes: Sequence[int], keepdims: bool) -> ir.Value:
         dtype = writer.dtype()
@@ -80,8 +93,8 @@ _declare("mean", mean)
 _declare("prod", _with("ReduceProd"))
 _declare("nansum", _without_nan("ReduceSum", 0))
 _declare("nanprod", _without_nan("ReduceProd", 1))
-_declare("max", _with("ReduceMax"))
-_declare("min", _with("ReduceMin"))
+_declare("max", _extreme("ReduceMax"))
+_declare("min", _extreme("ReduceMin"))
 _declare("_square_sum", _of_squares)
 
 
@@ -108,16 +121,27 @@ def moments(writer: NodeWriter, data: ir.Value) -> Sequence[ir.Value]:
     return average, _reduced(writer, writer.op("Mul", centred, centred), axes, p.keepdims, mean)
 
 
+def _position(writer: NodeWriter, kind: str, data: ir.Value, axis: int, keepdims: bool) -> ir.Value:
+    """Write the position of the first extreme element: of the first that is not a number, where there is one."""
+    op, keep = writer.op, int(keepdims)
+    found = op(kind, data, axis=axis, keepdims=keep)
+    if not writer.dtype().is_floating_point:
+        return found
+    is_nan = writer.cast(op("IsNaN", data), torch.int32)
+    any_nan = writer.reduce("ReduceMax", is_nan, [axis], keepdims=keepdims)
+    first_nan = op("ArgMax", is_nan, axis=axis, keepdims=keep)
+    return op("Where", writer.cast(any_nan, torch.bool), first_nan, found)
+
+
 def _declare_position(name: str, kind: str) -> None:
     @translation(name)
     def translate(writer: NodeWriter, data: ir.Value) -> ir.Value:
-        p = writer.params
+        p, rank = writer.params, writer.rank()
         if p.axis is not None:
-            found = writer.op(kind, data, axis=p.axis, keepdims=int(p.keepdims or writer.rank() == 1))
+            found = _position(writer, kind, data, p.axis, p.keepdims or rank == 1)
         else:
-            found = writer.op(kind, writer.reshape(data, [-1]), axis=0, keepdims=1)
-            if p.keepdims:
-                found = writer.reshape(found, [1] * writer.rank())
+            found = _position(writer, kind, writer.reshape(data, [-1]), 0, True)
+            found = writer.reshape(found, [1] * rank) if p.keepdims else found
         return writer.cast(found, writer.dtype())
 
 
@@ -128,7 +152,7 @@ _declare_position("argmin", "ArgMin")
 @translation("argmax_channel")
 def argmax_channel(writer: NodeWriter, data: ir.Value) -> ir.Value:
     """Write the position of the largest element along axis 1."""
-    return writer.cast(writer.op("ArgMax", data, axis=1, keepdims=0), writer.dtype())
+    return writer.cast(_position(writer, "ArgMax", data, 1, False), writer.dtype())
 
 
 @translation("_np_cumsum")
