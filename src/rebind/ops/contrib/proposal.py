@@ -18,7 +18,7 @@ from ..declaration import Operator, Shapes, operator
 from ..ordering import first_positions
 from ._geometry import keep_best, widened
 
-__all__ = ["multi_proposal", "proposal"]
+__all__ = ["base_anchors", "multi_proposal", "proposal"]
 
 
 @torch.no_grad()
@@ -80,7 +80,7 @@ def _proposals(
     ... )[0].shape
     torch.Size([300, 5])
     """
-    anchors = _anchors(feature_stride, ratios, scales)
+    anchors = base_anchors(feature_stride, ratios, scales)
     _check_arrays(cls_prob, bbox_pred, im_info, len(anchors), rpn_post_nms_top_n)
     boxes, scores = _candidates(
         cls_prob, bbox_pred, im_info, anchors, stride=feature_stride, min_size=rpn_min_size, iou_loss=iou_loss
@@ -148,7 +148,9 @@ def _best(boxes: Tensor, scores: Tensor, before: int, after: int, threshold: flo
     return boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4)), scores.gather(1, chosen)
 
 
-def _anchors(stride: int, ratios: tuple[float, ...], scales: tuple[float, ...]) -> list[tuple[float, ...]]:
+def base_anchors(
+    stride: int, ratios: tuple[float, ...], scales: tuple[float, ...]
+) -> list[tuple[float, ...]]:
     """Return the anchors of the first position, as corner boxes; sides before scaling are whole numbers."""
     center = (stride - 1) / 2
     made: list[tuple[float, ...]] = []
