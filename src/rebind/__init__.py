@@ -44,14 +44,15 @@ _ON_FIRST_USE = OnFirstUse(
             **{
                 module: module
                 for module in (
-                    "callback", "checkpoint", "distributed", "initializer", "io", "kvstore", "lr_scheduler", "metric",
-                    "model", "module", "monitor", "operator", "optimizer", "progress", "protocols", "random",
+                    "callback", "checkpoint", "convert", "distributed", "initializer", "io", "kvstore", "lr_scheduler",
+                    "metric", "model", "module", "monitor", "operator", "optimizer", "progress", "protocols", "random",
                     "recordio", "rnn", "test_utils", "viz",
                 )
             },
             "init": "initializer", "kv": "kvstore", "mod": "module", "mon": "monitor", "visualization": "viz",
         }.items()
     }
+    | {"show_versions": lambda: importlib.import_module(f"{__name__}.doctor").show_versions}
 )  # fmt: skip
 
 __all__ = [
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from . import callback as callback
     from . import checkpoint as checkpoint
     from . import contrib as contrib
+    from . import convert as convert
     from . import distributed as distributed
     from . import gluon as gluon
     from . import image as image
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
     from . import test_utils as test_utils
     from . import viz as visualization
     from . import viz as viz
+    from .doctor import show_versions as show_versions
     from .legacy import base as base
     from .legacy import context as context
     from .legacy import engine as engine
