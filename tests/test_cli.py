@@ -114,7 +114,7 @@ def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out
     ("arguments", "code", "says"),
     [
         pytest.param(["--version"], 0, f"rebind {__version__}", id="version"),
-        pytest.param(["--help"], 0, "usage: rebind", id="help"),
+        pytest.param(["--help"], 0, "Usage: rebind", id="help"),
         pytest.param(
             ["run", "--help"], 0, "usage: rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]", id="run-help"
         ),
@@ -125,8 +125,8 @@ def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out
             "rebind run: error: name a script, or a module after -m",
             id="run-no-module",
         ),
-        pytest.param(["rum"], 2, "invalid choice: 'rum'", id="unknown-command"),
-        pytest.param([], 2, "run a program with 'import mxnet as mx' as it is", id="nothing"),
+        pytest.param(["rum"], 2, "No such command 'rum'", id="unknown-command"),
+        pytest.param([], 2, "Run a program with 'import mxnet as mx' as it is", id="nothing"),
         pytest.param(["run", "nothing.py"], 2, "rebind run: no such file: ", id="missing-file"),
     ],
 )

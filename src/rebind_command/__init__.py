@@ -5,7 +5,6 @@ A package beside `rebind`, since whoever imports a module of that imports PyTorc
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
 import runpy
@@ -13,92 +12,34 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import im2rec, launch
+import click
+from click.shell_completion import shell_complete
+
+from . import models, programs
+from .programs import parse
 
 __all__ = ["main", "parse"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with `arguments`, by default those of this process; return its exit code."""
-    given = parse(arguments)
-    if given.command == "run":
-        os.environ.setdefault("REBIND_TUNE", "1")  # the command's process is the program's
-    from rebind import cli  # what takes seconds, now that something is to be done
+    """Run the command with `arguments`, by default those of this process; return its exit code.
 
-    return cli.run(given)
-
-
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return what a command line asks for; end the process for help and mistakes.
-
-    >>> parse(["launch", "-n", "2", "python", "train.py"]).num_workers
-    2
+    Help and mistakes end the process: SystemExit, with the code 2 for mistakes.
     """
-    parser = _parser()
-    given = parser.parse_args(arguments)
-    if given.command is None:
-        parser.print_help(sys.stderr)
-        raise SystemExit(2)
-    if given.command == "launch":
-        launch.check(given)
-    elif given.command == "run":
-        _check_program(given)
-    return given
-
-
-def _check_program(given: argparse.Namespace) -> None:
-    if not (given.module or given.target):
-        given.parser.error("name a script, or a module after -m")
-    if not given.module and not os.path.exists(given.target[0]):
-        print(f"rebind run: no such file: {given.target[0]!r}", file=sys.stderr)
-        raise SystemExit(2)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="rebind",
-        description="MXNet 1.x's symbolic programs, with PyTorch as the engine.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"rebind {_version()}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    run = commands.add_parser(
-        "run",
-        help="run a program with 'import mxnet as mx' as it is",
-        usage="rebind run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]",
-        description="Run a program as python does, with rebind instead of mxnet, in it and in the processes that it "
-        "starts. An installed mxnet is left alone.",
-        allow_abbrev=False,
-    )  # fmt: skip
-    run.add_argument(
-        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE",
-        help="a module instead of a script, as in 'python -m'",
-    )  # fmt: skip
-    run.add_argument(
-        "target", nargs=argparse.REMAINDER, metavar="SCRIPT",
-        help="the script, or a folder or zip file with a __main__.py; what follows is for the program",
-    )  # fmt: skip
-    run.set_defaults(parser=run)
-    launch.add_arguments(
-        commands.add_parser(
-            "launch",
-            help="start the processes of a job",
-            usage="rebind launch [-h] -n N [FLAG ...] COMMAND ...",
-            description="Start a program in several processes that train together, on this machine or on several, and "
-            "start them again when one is lost. The flags are those of MXNet's tool launch.py, and --max-restarts.",
-            allow_abbrev=False,
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if "_REBIND_COMPLETE" in os.environ:  # a shell asks what may follow
+        raise SystemExit(
+            shell_complete(rebind, {}, "rebind", "_REBIND_COMPLETE", os.environ["_REBIND_COMPLETE"])
         )
-    )
-    im2rec.add_arguments(
-        commands.add_parser(
-            "im2rec",
-            help="pack pictures into record files",
-            description="Make lists of the pictures in a folder (--list), then record files of the pictures in the "
-            "lists, for mx.io.ImageRecordIter. The flags are those of MXNet's tool im2rec.py.",
-            allow_abbrev=False,
-        )
-    )
-    return parser
+    try:
+        with rebind.make_context("rebind", given) as context:
+            code: int = rebind.invoke(context)
+    except click.exceptions.Exit as ended:
+        raise SystemExit(ended.exit_code) from None
+    except click.ClickException as error:
+        error.show()
+        raise SystemExit(error.exit_code) from None
+    return code
 
 
 def _version() -> str:
@@ -107,3 +48,43 @@ def _version() -> str:
     assert spec is not None and spec.origin is not None  # it is beside this package
     found: str = runpy.run_path(str(Path(spec.origin).with_name("_version.py")))["__version__"]
     return found
+
+
+def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"rebind {_version()}")
+        context.exit()
+
+
+_EPILOG = """\b
+Example: rebind run train.py --batch-size 64
+
+\b
+Exit codes: 0 when all is well, 1 when something differs or fails, 2 for mistakes in the command line;
+rebind run ends with the code of the program.
+
+\b
+Completion, for bash (zsh and fish likewise), in ~/.bashrc:
+  eval "$(_REBIND_COMPLETE=bash_source rebind)"
+"""
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+    help="Show the version and exit.",
+)  # fmt: skip
+@click.pass_context
+def rebind(context: click.Context) -> None:
+    """MXNet 1.x's symbolic programs, with PyTorch as the engine."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(2)
+
+
+for _command in (*programs.COMMANDS, *models.COMMANDS):
+    rebind.add_command(_command)
