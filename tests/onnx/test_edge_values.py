@@ -189,3 +189,23 @@ def test_a_zero_among_pivots() -> None:
     compare(S.linalg.inverse(X), {"x": matrix})
     compare(S.linalg.slogdet(X), {"x": np.stack([matrix, np.ones((3, 3), "float32")])})
     compare(S.linalg.det(X), {"x": matrix.astype("float64")})
+
+
+_AT_13 = {
+    "add": lambda x: S.broadcast_add(x, x),
+    "sub": lambda x: S.broadcast_sub(x, x + 1),
+    "mul": lambda x: S._internal._mul_scalar(x, scalar=100),
+    "div": lambda x: S._internal._div_scalar(x, scalar=2),
+    "add_n": lambda x: S.add_n(x, x, x),
+    "square": S.square,
+    "negative": S.negative,
+    "relu": S.relu,
+    "cumsum": lambda x: S.cumsum(x, axis=1),
+    "moments": lambda x: S.moments(x, axes=(1,)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float16"])
+@pytest.mark.parametrize("name", _AT_13)
+def test_short_types_before_onnx_had_arithmetic_of_them(name: str, dtype: str) -> None:
+    compare(_AT_13[name](X), {"x": _TIES.astype(dtype)}, opset=13)

@@ -11,6 +11,7 @@ import torch
 from ....dtypes import number_in
 from ..node_writer import NodeWriter
 from ..translations import translation
+from .pieces import arithmetic
 
 __all__ = ["add_n", "number_as", "where"]
 
@@ -20,6 +21,10 @@ Compute = Callable[[NodeWriter, ir.Value, ir.Value, torch.dtype], ir.Value]
 
 def _same(kind: str) -> Compute:
     return lambda writer, lhs, rhs, dtype: writer.op(kind, lhs, rhs)
+
+
+def _arithmetic(kind: str) -> Compute:
+    return lambda writer, lhs, rhs, dtype: arithmetic(writer, kind, lhs, rhs, dtype)
 
 
 def _mod(writer: NodeWriter, lhs: ir.Value, rhs: ir.Value, dtype: torch.dtype) -> ir.Value:
@@ -82,10 +87,10 @@ def _logic(kind: str) -> Compute:
 
 
 _TWO_ARRAYS: dict[str, Compute] = {
-    "add": _same("Add"),
-    "sub": _same("Sub"),
-    "mul": _same("Mul"),
-    "div": _same("Div"),
+    "add": _arithmetic("Add"),
+    "sub": _arithmetic("Sub"),
+    "mul": _arithmetic("Mul"),
+    "div": _arithmetic("Div"),
     "mod": _mod,
     "power": _power,
     "maximum": _same("Max"),
@@ -175,7 +180,7 @@ def add_n(writer: NodeWriter, *data: ir.Value) -> ir.Value:
     first, *others = data
     total = writer.op("Identity", first)
     for each in others:
-        total = writer.op("Add", total, each)
+        total = arithmetic(writer, "Add", total, each, writer.dtype())
     return total
 
 

@@ -16,7 +16,7 @@ import torch
 from ....params import Params
 from ..node_writer import NodeWriter
 from ..translations import translation
-from .pieces import filled, with_integers_as
+from .pieces import arithmetic, filled, with_integers_as
 
 __all__ = ["clip", "hard_sigmoid", "of_floats", "smooth_l1", "with_sign_of"]
 
@@ -100,7 +100,7 @@ def absolute(writer: NodeWriter, data: ir.Value) -> ir.Value:
 def negative(writer: NodeWriter, data: ir.Value) -> ir.Value:
     """Write numbers with the other sign; ONNX's `Neg` takes none of a type without signs, where they wrap around."""
     if writer.dtype() is torch.uint8:
-        return writer.op("Sub", writer.like(0), data)
+        return arithmetic(writer, "Sub", writer.like(0), data, torch.uint8)
     return writer.op("Neg", data)
 
 
@@ -191,7 +191,7 @@ def sign(writer: NodeWriter, data: ir.Value) -> ir.Value:
 @translation("square")
 def square(writer: NodeWriter, data: ir.Value) -> ir.Value:
     """Write the product of an array with itself."""
-    return writer.op("Mul", data, data)
+    return arithmetic(writer, "Mul", data, data, writer.dtype())
 
 
 @translation("logical_not")

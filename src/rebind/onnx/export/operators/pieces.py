@@ -11,6 +11,7 @@ from ..node_writer import NodeWriter
 
 __all__ = [
     "arange",
+    "arithmetic",
     "filled",
     "known_or_size",
     "positions",
@@ -62,3 +63,11 @@ def positions(writer: NodeWriter, value: ir.Value, known: int, axis: int) -> ir.
 def filled(writer: NodeWriter, shape: ir.Value, value: float, dtype: torch.dtype) -> ir.Value:
     """Return an array of one number."""
     return writer.op("Expand", writer.constant(value, dtype), shape)
+
+
+def arithmetic(writer: NodeWriter, kind: str, lhs: ir.Value, rhs: ir.Value, dtype: torch.dtype) -> ir.Value:
+    """Write `Add`, `Sub`, `Mul` or `Div`, which take short integers from opset 14 on: before it they are widened."""
+    if writer.opset >= 14 or dtype.is_floating_point or dtype.itemsize >= 4:
+        return writer.op(kind, lhs, rhs)
+    wide = (writer.cast(each, torch.int32) for each in (lhs, rhs))
+    return writer.cast(writer.op(kind, *wide), dtype)

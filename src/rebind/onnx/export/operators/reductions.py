@@ -10,6 +10,7 @@ import torch
 from ....ops.reduce import reduced_axes
 from ..node_writer import NodeWriter
 from ..translations import translation
+from .pieces import arithmetic
 
 __all__ = ["all_finite", "cumsum", "mean", "moments", "norm", "softmax_cross_entropy"]
 
@@ -117,8 +118,10 @@ def moments(writer: NodeWriter, data: ir.Value) -> Sequence[ir.Value]:
     p = writer.params
     axes = reduced_axes(writer.rank(), p.axes, False)
     average = _reduced(writer, data, axes, p.keepdims, mean)
-    centred = writer.op("Sub", data, _reduced(writer, data, axes, True, mean))
-    return average, _reduced(writer, writer.op("Mul", centred, centred), axes, p.keepdims, mean)
+    centre, dtype = _reduced(writer, data, axes, True, mean), writer.dtype()
+    centred = arithmetic(writer, "Sub", data, centre, dtype)
+    squared = arithmetic(writer, "Mul", centred, centred, dtype)
+    return average, _reduced(writer, squared, axes, p.keepdims, mean)
 
 
 def _position(writer: NodeWriter, kind: str, data: ir.Value, axis: int, keepdims: bool) -> ir.Value:
@@ -157,9 +160,11 @@ def argmax_channel(writer: NodeWriter, data: ir.Value) -> ir.Value:
 
 @translation("_np_cumsum")
 def cumsum(writer: NodeWriter, a: ir.Value) -> ir.Value:
-    """Write a running sum; small integers are summed up in int64, and wrap around when cast back."""
+    """Write a running sum; short integers are summed up in int64, and wrap around when cast back."""
     axis, dtype = writer.params.axis, writer.output_dtype()
-    wide = _wide(dtype)
+    wide = (
+        torch.float32 if dtype is torch.float16 else _wide(dtype)
+    )  # ONNX has none of float16 before opset 14
     data = writer.cast(a, dtype)
     if axis is None:
         data, axis = writer.reshape(data, [-1]), 0
