@@ -10,6 +10,7 @@ import torch
 
 from ..node_writer import NodeWriter, onnx_type
 from ..translations import translation
+from .pieces import known_or_size, shape_from
 
 __all__ = ["random_integers", "sample_multinomial", "shuffle"]
 
@@ -106,28 +107,23 @@ def random_integers(writer: NodeWriter) -> ir.Value:
 @translation("_sample_multinomial")
 def sample_multinomial(writer: NodeWriter, data: ir.Value) -> ir.Value | Sequence[ir.Value]:
     """Write positions drawn by probabilities, and the logarithms of these."""
-    p, op = writer.params, writer.op
-    rows = writer.unsqueeze(data, [0]) if writer.rank() == 1 else data
+    p, op, vector = writer.params, writer.op, writer.rank() == 1
+    rows = writer.unsqueeze(data, [0]) if vector else data
     logarithms = op("Log", writer.cast(rows, torch.float32))
-    chosen = op("Multinomial", logarithms, sample_size=prod(p.shape), dtype=int(ir.DataType.INT64))
-    shape = list(p.shape) or ([] if writer.rank() == 2 else [1])
-    target = writer.ints([0, *shape] if writer.rank() == 2 else shape)
-    # A -1 for the batch: Multinomial has (N, draws).
-    if writer.rank() == 2:
-        target = writer.concat(writer.size_of(data, 0), writer.ints(shape))
-    positions = writer.cast(op("Reshape", chosen, target), writer.output_dtype())
+    chosen = op("Multinomial", logarithms, sample_size=prod(p.shape), dtype=ir.DataType.INT64.value)
+    target = shape_from(writer, [*known_or_size(data, writer.shape())[:-1], *p.shape] or [1])
+    positions = writer.cast(writer.reshape(chosen, target), writer.output_dtype())
     if not p.get_prob:
         return positions
-    probability = op("Log", op("GatherElements", rows, chosen, axis=1))
-    return positions, op("Reshape", probability, target)
+    probabilities = op("GatherElements", rows, chosen, axis=1)
+    return positions, writer.reshape(op("Log", probabilities), target)
 
 
 @translation("_shuffle")
 def shuffle(writer: NodeWriter, data: ir.Value) -> ir.Value:
     """Write slices in random order: that of random keys."""
-    flat = writer.op("Shape", data)
-    length = writer.op("Gather", flat, writer.ints([0]))
+    length = writer.size_of(data, 0)
     template = writer.op("Expand", writer.constant(0, torch.float32), length)
-    keys = writer.op("RandomUniformLike", template, dtype=int(ir.DataType.DOUBLE))
+    keys = writer.op("RandomUniformLike", template, dtype=ir.DataType.DOUBLE.value)
     _, order = writer.op_of_many("TopK", 2, keys, length, axis=0)
     return writer.op("Gather", data, order, axis=0)

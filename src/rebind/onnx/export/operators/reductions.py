@@ -209,7 +209,7 @@ def softmax_cross_entropy(writer: NodeWriter, data: ir.Value, label: ir.Value) -
     index = op("Unsqueeze", writer.cast(label, torch.int64), writer.ints([1]))
     hit = op("Equal", index, writer.ints(range(classes)))
     # A label that is none of the classes counts as the least probability.
-    known = op("Cast", writer.reduce("ReduceMax", op("Cast", hit, to=int(ir.DataType.INT32)), [1]), to=9)
+    known = writer.cast(writer.reduce("ReduceMax", writer.cast(hit, torch.int32), [1]), torch.bool)
     of_label = writer.reduce("ReduceSum", op("Where", hit, logarithms, writer.like(0)), [1])
     chosen = op("Where", known, of_label, writer.like(_LEAST))
     return op("Neg", writer.reduce("ReduceSum", chosen, [0], keepdims=True))

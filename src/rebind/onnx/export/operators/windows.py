@@ -38,11 +38,9 @@ def im2col(writer: NodeWriter, data: ir.Value) -> ir.Value:
     # (*windows, *elements) to (elements, windows).
     where = np.moveaxis(where, range(axes), range(axes, 2 * axes)).reshape(prod(p.kernel), -1)
     columns = writer.op("Gather", writer.reshape(data, [0, 0, -1]), writer.constant(where, np.int64), axis=2)
-    channels = writer.shape()[1]
-    count = channels * where.shape[0] if channels else -1
-    if channels:
-        return writer.reshape(columns, [0, count, where.shape[1]])
-    return writer.reshape(columns, [0, -1, where.shape[1]])
+    # The channels of a window are one axis with its elements.
+    rows = writer.shape()[1] * where.shape[0] or -1
+    return writer.reshape(columns, [0, rows, where.shape[1]])
 
 
 @translation("col2im")
