@@ -12,7 +12,7 @@ from ..declaration import operator
 from ._pixels import Factor, check_colours, compute, draw, store
 
 __all__ = [
-    "adjust_lighting", "random_brightness", "random_color_jitter", "random_contrast", "random_hue",
+    "COMPONENTS", "DEVIATIONS", "adjust_lighting", "random_brightness", "random_color_jitter", "random_contrast", "random_hue",
     "random_lighting", "random_saturation",
 ]  # fmt: skip
 
@@ -22,10 +22,10 @@ _LUMA = (0.299, 0.587, 0.114)
 
 # Principal components of the colours of ImageNet's pixels, each multiplied by its standard deviation
 # (Krizhevsky, Sutskever, Hinton: ImageNet Classification with Deep Convolutional Neural Networks, 2012).
-_DEVIATIONS = (55.46, 4.794, 1.148)
+DEVIATIONS = (55.46, 4.794, 1.148)
 
 
-_COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
+COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
 
 
 def _grey(data: Tensor) -> Tensor:
@@ -91,8 +91,8 @@ def _lit(data: Tensor, alpha: Tensor) -> Tensor:
     """Return `data` and a multiple of each principal component of colours."""
     if data.shape[-1] == 1:
         return data
-    components = torch.tensor(_COMPONENTS, dtype=data.dtype, device=data.device)
-    deviations = torch.tensor(_DEVIATIONS, dtype=data.dtype, device=data.device)
+    components = torch.tensor(COMPONENTS, dtype=data.dtype, device=data.device)
+    deviations = torch.tensor(DEVIATIONS, dtype=data.dtype, device=data.device)
     return data + components @ (alpha * deviations)
 
 

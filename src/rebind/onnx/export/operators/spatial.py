@@ -248,7 +248,25 @@ def correlation(writer: NodeWriter, data1: ir.Value, data2: ir.Value) -> ir.Valu
             compared = middle * other if p.is_multiply else (middle - other).apply("Abs")
             found.append(compared.mean(1, keepdim=True))
     out = concat(found, 1)
+    if out.dtype == torch.float64:  # onnxruntime pools float32 only
+        sizes = [n + 2 * (p.pad_size - p.max_displacement) for n in writer.shape()[2:]]
+        wanted = writer.output_shape()[2:]
+        if not all(wanted):
+            raise writer.refuse("height and width must be known")
+        down, right = (
+            numbers(writer, _patch_means(*both, p.kernel_size, p.stride1), out.dtype)
+            for both in zip(sizes, wanted, strict=True)
+        )
+        return down.matmul(out).matmul(right.permute(1, 0)).value
     return out.apply("AveragePool", kernel_shape=[p.kernel_size] * 2, strides=[p.stride1] * 2).value
+
+
+def _patch_means(length: int, patches: int, kernel: int, stride: int) -> np.ndarray:
+    """Return the weights of pixels for the mean over each patch along an axis."""
+    weights = np.zeros((patches, length))
+    for i in range(patches):
+        weights[i, i * stride : i * stride + kernel] = 1 / kernel
+    return weights
 
 
 def _padded(writer: NodeWriter, data: ir.Value, width: int) -> ir.Value:
