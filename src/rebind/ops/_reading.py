@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
-__all__ = ["can_read"]
+__all__ = ["can_read", "without_reading"]
+
+_may_read = True
 
 
 def can_read(array: Tensor) -> bool:
@@ -14,4 +19,20 @@ def can_read(array: Tensor) -> bool:
     >>> can_read(torch.ones(1)), can_read(torch.ones(1, device="meta"))
     (True, False)
     """
-    return array.is_cpu and not torch.compiler.is_compiling()
+    return array.is_cpu and _may_read and not torch.compiler.is_compiling()
+
+
+@contextlib.contextmanager
+def without_reading() -> Iterator[None]:
+    """Let no values decide what is computed, for functions that are traced.
+
+    >>> with without_reading():
+    ...     can_read(torch.ones(1))
+    False
+    """
+    global _may_read
+    before, _may_read = _may_read, False
+    try:
+        yield
+    finally:
+        _may_read = before
