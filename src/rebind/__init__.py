@@ -6,6 +6,7 @@
 
 import importlib
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,12 @@ sym = symbol
 name = attribute = scope
 nd.CachedOp = executor.CachedOp  # MXNet has it there; it needs what is above `ndarray`
 
+
+def _function(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a module that is imported when a program first uses it."""
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+
+
 #: Modules that are imported when a program first uses them, by the names that they have here: few use all of them.
 #: Nothing below them needs them; what is registered by name (optimizers, metrics, ...) is in the module that looks
 #: the name up.
@@ -51,8 +58,10 @@ _ON_FIRST_USE = OnFirstUse(
             },
             "init": "initializer", "kv": "kvstore", "mod": "module", "mon": "monitor", "visualization": "viz",
         }.items()
+    } | {
+        name: partial(_function, module, name)
+        for name, module in {"show_versions": "doctor", "to_torch": "pytorch"}.items()
     }
-    | {"show_versions": lambda: importlib.import_module(f"{__name__}.doctor").show_versions}
 )  # fmt: skip
 
 __all__ = [
@@ -61,7 +70,7 @@ __all__ = [
     "current_context", "current_device", "errors", "executor", "executor_manager", "gpu", "init",
     "initializer", "install_as_mxnet", "io", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
     "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random",
-    "recordio", "rnn", "scope", "sym", "symbol", "test_utils", "tune", "util", "visualization", "viz",
+    "recordio", "rnn", "scope", "sym", "symbol", "test_utils", "to_torch", "tune", "util", "visualization", "viz",
 ]  # fmt: skip
 
 
@@ -118,6 +127,7 @@ if TYPE_CHECKING:
     from .legacy import misc as misc
     from .legacy import runtime as runtime
     from .legacy import util as util
+    from .pytorch import to_torch as to_torch
 else:  # hidden from type checkers, to which a `__getattr__` would make every name valid
 
     def __getattr__(name: str) -> Any:

@@ -1,0 +1,146 @@
+"""Networks as modules of PyTorch, and as Python files: two uses of one text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import linecache
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from .._version import __version__
+from ..dtypes import DTypeLike
+from ..ndarray import NDArray
+from ..shapes import Shape
+from ..symbol import Symbol
+from .network_writer import WrittenNetwork, write_network
+
+__all__ = ["to_torch", "write_python"]
+
+#: Makes an object of a class of a written network, without `rebind`: pickles hold the text, and this to run it.
+_REBUILD = (
+    "(lambda sys, types: (lambda module: (module.__dict__.get(name) or exec(compile(text, '<' + key + '>', 'exec'), "
+    "module.__dict__.update(text=text, key=key) or module.__dict__), object.__new__(module.__dict__[name]))[1])"
+    "(sys.modules.setdefault(key, types.ModuleType(key))))(__import__('sys'), __import__('types'))"
+)
+#: What the text of a module has besides that of a Python file: classes that no file has are pickled with their text.
+_PICKLING = f"""
+
+def _reduce(self):
+    values = {{"name": type(self).__name__, "text": text, "key": key}}
+    return eval, ({_REBUILD!r}, values), self.__dict__
+
+
+for _class in [value for value in globals().values() if isinstance(value, type)]:
+    if _class.__module__ == __name__:
+        _class.__reduce__ = _reduce
+"""
+
+
+def to_torch(
+    symbol: Symbol,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray] | None = None,
+    *,
+    shapes: Mapping[str, Shape] | None = None,
+    types: Mapping[str, DTypeLike] | None = None,
+) -> nn.Module:
+    """Return a network as a `torch.nn.Module` of PyTorch's own layers, in training mode as MXNet's.
+
+    It has nothing of rebind in it: it can be trained, compiled, exported, copied and pickled as any other, and read
+    where there is no rebind. ``fc1_weight`` is its ``fc1.weight``, ``bn0_gamma`` its ``bn0.weight``,
+    ``bn0_moving_mean`` its ``bn0.running_mean``; parameters that several layers share have their own names. Its
+    `mxnet_names` maps its names to MXNet's. Losses give what they give in inference, and labels are no inputs.
+
+    Parameters
+    ----------
+    symbol
+        The network. What has no parameter is an input, in the symbol's order.
+    arg_params, aux_params
+        As in a checkpoint.
+    shapes
+        Of the inputs, with 0 where a size is free. Most networks need none; those with operators that PyTorch has not
+        do.
+    types
+        Of the inputs, where they are not float32.
+
+    Raises
+    ------
+    MXNetError
+        For an operator that runs Python of the user's, or on the host; it names the node.
+
+    Examples
+    --------
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc1")
+    >>> module = to_torch(net, {"fc1_weight": mx.nd.ones((2, 3)), "fc1_bias": mx.nd.zeros(2)})
+    >>> module
+    Network(
+      (fc1): Linear(in_features=3, out_features=2, bias=True)
+    )
+    >>> module.mxnet_names["fc1.weight"]
+    'fc1_weight'
+    """
+    written = write_network(symbol, {**arg_params, **(aux_params or {})}, shapes, types)
+    module: Any = _run(written.source + _PICKLING)
+    module.load_state_dict(written.state, strict=True)
+    module.mxnet_names = written.names
+    network: nn.Module = module
+    return network
+
+
+def _run(text: str) -> nn.Module:
+    """Return the network of a text."""
+    key = f"network_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    # For tracebacks, and for what reads the source of functions.
+    linecache.cache[f"<{key}>"] = (len(text), None, text.splitlines(keepends=True), f"<{key}>")
+    scope = {"name": "Network", "text": text, "key": key}
+    network: nn.Module = type(eval(_REBUILD, scope))()
+    return network
+
+
+def write_python(
+    symbol: Symbol,
+    params: Mapping[str, NDArray],
+    path: str | os.PathLike[str],
+    *,
+    shapes: Mapping[str, Shape] | None = None,
+    types: Mapping[str, DTypeLike] | None = None,
+) -> WrittenNetwork:
+    """Write a network as a Python file that needs PyTorch alone, and its parameters beside it as safetensors.
+
+    The file has a class ``Network``, whose ``load_state_dict`` takes what ``net.safetensors`` holds.
+
+    Parameters
+    ----------
+    symbol
+        The network.
+    params
+        Parameters and auxiliary states by name.
+    path
+        ``net.py``.
+    shapes, types
+        See `to_torch`.
+
+    Returns
+    -------
+    WrittenNetwork
+        The text, the state, and the names.
+    """
+    try:
+        from safetensors.torch import save_file
+    except ImportError as error:
+        raise ImportError(
+            "write_python: this needs safetensors, which an extra installs: pip install 'rebind[safetensors]'"
+        ) from error
+    written = write_network(symbol, params, shapes, types)
+    path = Path(path)
+    path.write_text(written.source, encoding="utf-8")
+    state = {name: value.contiguous().clone() for name, value in written.state.items()}
+    metadata = {"format": "pt", "rebind": __version__, "mxnet_names": json.dumps(written.names)}
+    save_file(state, path.with_suffix(".safetensors"), metadata)
+    return written

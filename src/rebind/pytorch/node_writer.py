@@ -1,0 +1,136 @@
+"""What a translation writes with: layers, and what is known of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ..graph import Application, Entry
+from ..params import Params
+from ..shapes import Shape
+
+if TYPE_CHECKING:
+    from .context import NetworkContext
+
+__all__ = ["NodeWriter", "Value"]
+
+
+class Value:
+    """A value, which is its name in an expression; one of a parameter is written when it is used outside of a layer."""
+
+    __slots__ = ("_entry", "_name")
+
+    def __init__(self, name: Callable[[Entry], str], entry: Entry) -> None:
+        self._name, self._entry = name, entry
+
+    def __str__(self) -> str:
+        return self._name(self._entry)
+
+
+class NodeWriter:
+    """Writes one node of the symbol in PyTorch.
+
+    Attributes
+    ----------
+    node, params
+        The node, and its parsed parameters.
+    """
+
+    def __init__(self, network: NetworkContext, node: Application) -> None:
+        self.network = network
+        self.node = node
+        self.params: Params = node.params
+
+    @property
+    def trains_here(self) -> bool:
+        """Whether auxiliary states are the module's, which would have to move in training."""
+        return any(
+            entry.name in self.network.parameters and self.node.operator.signature.is_auxiliary(name)
+            for name, entry in zip(self.node.input_names, self.node.inputs, strict=True)
+        )
+
+    def owns_all(self, *names: str) -> bool:
+        """Whether a layer may have these inputs for itself: they are parameters that nothing else uses."""
+        entries = [self.entry(name) for name in names]
+        return all(entry is not None and self.network.owns(entry) for entry in entries)
+
+    def layer(
+        self, constructor: str, inputs: Mapping[str, str], fixed: Mapping[str, Tensor] | None = None
+    ) -> str:
+        """Write a layer that owns its parameters (see `owns_all`), and return its name.
+
+        Parameters
+        ----------
+        constructor
+            What makes it: ``nn.Linear(3, 4)``.
+        inputs
+            By the layer's names of parameters, the operator's: ``{"bias": "beta"}``.
+        fixed
+            By the layer's names, numbers that are not those of the input, and are not trained.
+        """
+        entries = {name: self.entry(source) for name, source in inputs.items()}
+        owned = {name: entry.name for name, entry in entries.items() if entry is not None}
+        types = {self.network.parameters[name].dtype for name in owned.values()}
+        if len(types) == 1 and (dtype := types.pop()) is not torch.float32:
+            constructor = f"{constructor[:-1]}, dtype={dtype})"
+        return self.network.add_layer(self.node.name, constructor, owned, fixed or {})
+
+    def plain_layer(self, constructor: str) -> str:
+        """Write a layer without parameters, such as dropout, and return its name."""
+        return self.network.add_layer(self.node.name, constructor, {}, {})
+
+    def helper(self, name: str) -> str:
+        """Have a class or function of `helpers` written in the file, and return its name."""
+        self.network.helpers.add(name)
+        return name
+
+    def entry(self, name: str) -> Entry | None:
+        """Return where the input of that name comes from; None for an absent one."""
+        return dict(zip(self.node.input_names, self.node.inputs, strict=True)).get(name)
+
+    def known_shape(self, index: int = 0) -> Shape | None:
+        """Return the shape of an input with 0 where a size is free; None when nothing is known of it."""
+        return self.network.shapes.get(self.node.inputs[index])
+
+    def rank(self, index: int = 0) -> int | None:
+        """Return how many axes an input has; None when that is not known."""
+        shape = self.known_shape(index)
+        return None if shape is None else len(shape)
+
+    def dtype(self, index: int = 0) -> torch.dtype:
+        """Return the type of an input."""
+        return self.network.types.get(self.node.inputs[index], torch.float32)
+
+    def output_dtype(self, index: int = 0) -> torch.dtype:
+        """Return the type of an output."""
+        return self.network.types.get(Entry(self.node, index), torch.float32)
+
+    def output_shape(self, index: int = 0) -> Shape | None:
+        """Return the shape of an output with 0 where a size is free; None when nothing is known of it."""
+        return self.network.shapes.get(Entry(self.node, index))
+
+    def sizes(self, index: int = 0) -> list[str] | None:
+        """Return the sizes of an output as expressions: free ones are asked of an input of the network."""
+        entry, network = Entry(self.node, index), self.network
+        shape, tried = network.shapes.get(entry), network.sizes.get(entry)
+        if shape is None or tried is None or not shape:
+            return None
+        found = []
+        for free, size in zip(shape, tried, strict=True):
+            source = str(size) if free else self._input_with(size)
+            if source is None:
+                return None
+            found.append(source)
+        return found
+
+    def _input_with(self, size: int) -> str | None:
+        network = self.network
+        for entry, name in network.inputs.items():
+            free, tried = network.shapes.get(entry, ()), network.sizes.get(entry, ())
+            for axis, (known, each) in enumerate(zip(free, tried, strict=True)):
+                if not known and each == size:
+                    return f"{name}.shape[{axis}]"
+        return None

@@ -1,0 +1,5 @@
+"""How each operator is said in PyTorch, by families; what is not here is written out by `tracing`."""
+
+from . import creation, elementwise, layers, losses, tensors
+
+__all__ = ["creation", "elementwise", "layers", "losses", "tensors"]
