@@ -87,3 +87,50 @@ def test_numpy_arrays_are_an_error_in_a_trace() -> None:
     ):
         torch.jit.trace(lambda x: exe.forward(data=x.numpy())[0].tensor, torch.ones(SHAPE), check_trace=False)
     assert exe.forward(data=torch.ones(SHAPE).numpy())[0].shape == (2, 2)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")
+def test_tensors_written_into_an_array_are_an_error_in_a_trace() -> None:
+    exe = executor("null")
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        exe.arg_dict["data"][:] = x  # as numbers, which the trace would hold
+        return exe.forward()[0].tensor
+
+    with pytest.raises(StateError, match=r"must be an NDArray while torch.jit.trace records.*mx.to_torch"):
+        torch.jit.trace(run, torch.ones(SHAPE), check_trace=False)
+    assert run(torch.ones(SHAPE)).shape == (2, 2)
+
+
+class Calling(torch.nn.Module):
+    def __init__(self, run: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.run = run
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.run(x)
+
+
+def by_tensor(exe: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda x: exe.forward(data=x)[0].tensor
+
+
+def by_shared_tensor(exe: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    return lambda x: exe.forward(data=mx.nd.from_torch(x))[0].tensor
+
+
+def by_writing(exe: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        exe.arg_dict["data"][:] = x
+        return exe.forward()[0].tensor
+
+    return run
+
+
+@pytest.mark.parametrize("make", [by_tensor, by_shared_tensor, by_writing])
+def test_an_executor_in_an_export_is_an_error_and_goes_on(make: Any) -> None:
+    exe = executor("null")
+    run = make(exe)
+    with pytest.raises(StateError, match=r"torch.export does not follow .* Export mx.to_torch"):
+        torch.export.export(Calling(run), (torch.ones(SHAPE),))
+    torch.testing.assert_close(run(torch.ones(SHAPE)), by_keyword("null", False)(torch.ones(SHAPE)))

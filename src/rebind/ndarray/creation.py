@@ -23,6 +23,7 @@ from ..shapes import as_shape, normalize_axis
 from .base import wrap
 from .calls import make_caller
 from .ndarray import NDArray, array, call
+from .reading import check_not_exported
 from .sending import sent
 from .storage import DenseStorage, Storage, storage_kind
 
@@ -253,6 +254,7 @@ def from_torch(tensor: torch.Tensor) -> NDArray:
     """
     if not isinstance(tensor, torch.Tensor):
         raise ArgumentError(f"nd.from_torch: must be a torch.Tensor; got {tensor!r}. Use nd.array().")
+    check_not_exported("nd.from_torch")
     dtypes.torch_dtype(tensor.dtype)  # an error for types that arrays cannot have
     # Shared: the caller holds the memory too, so that it must not be exchanged.
     return wrap(DenseStorage(tensor.detach(), shared=True))

@@ -12,12 +12,12 @@ from torch import Tensor
 from .. import dtypes
 from ..device import Device
 from ..dtypes import DTypeLike
-from ..errors import ArgumentError, shown
+from ..errors import ArgumentError, StateError, shown
 from ..mode import mode
 from .base import ArrayBase, wrap_tensor
 from .sending import sent
 
-__all__ = ["array_like", "copied", "is_scipy_matrix", "read_numbers"]
+__all__ = ["array_like", "check_not_exported", "copied", "is_scipy_matrix", "read_numbers"]
 
 
 def copied(
@@ -29,6 +29,7 @@ def copied(
     tensor([1., 2., 3.])
     """
     if isinstance(source_array, (ArrayBase, Tensor)):
+        check_not_exported("nd.array")
         tensor = (source_array.tensor if isinstance(source_array, ArrayBase) else source_array).detach()
         wanted = tensor.dtype if dtype is None else dtypes.torch_dtype(dtype, "nd.array: dtype")
     else:
@@ -49,6 +50,19 @@ def array_like(values: np.ndarray, like: ArrayBase) -> ArrayBase:
     return wrap_tensor(copied(values, like.device, like.storage.dtype), like.device)
 
 
+#: What can be exported and traced.
+_THE_MODULE = "mx.to_torch(symbol, arg_params, aux_params), which is a torch.nn.Module"
+
+
+def check_not_exported(who: str) -> None:
+    """Raise a StateError while torch.export follows a program: an array would hold a tensor that has no numbers.
+
+    >>> check_not_exported("nd.from_torch")
+    """
+    if torch.compiler.is_exporting():
+        raise StateError(f"{who}: torch.export does not follow arrays and executors. Export {_THE_MODULE}.")
+
+
 def read_numbers(source: ArrayLike, who: str) -> Tensor:
     """Return numbers, lists or NumPy arrays as a tensor, which may share memory; it is for reading only.
 
@@ -56,6 +70,13 @@ def read_numbers(source: ArrayLike, who: str) -> Tensor:
     tensor([[1.0000, 2.5000],
             [3.0000, 4.0000]], dtype=torch.float64)
     """
+    if isinstance(source, Tensor):
+        check_not_exported(who)
+        if torch.jit.is_tracing():
+            raise StateError(
+                f"{who} must be an NDArray while torch.jit.trace records: the trace would hold the numbers of the "
+                f"tensor as constants. Give nd.from_torch(tensor), or trace {_THE_MODULE}."
+            )
     try:
         values = np.asarray(source)
         if values.dtype.kind in "USO":  # texts of numbers, Decimal, Fraction: as NumPy converts them
