@@ -78,6 +78,21 @@ class NodeWriter:
             constructor = f"{constructor[:-1]}, dtype={dtype})"
         return self.network.add_layer(self.node.name, constructor, owned, fixed or {})
 
+    def numbers(self, name: str) -> Tensor | None:
+        """Return the numbers of an input that is a parameter of this node alone; None for any other."""
+        entry = self.entry(name)
+        return self.network.parameters[entry.name] if entry is not None and self.owns_all(name) else None
+
+    def split_layer(self, constructor: str, source: str, parts: Mapping[str, Tensor]) -> str:
+        """Write a layer whose parameters are parts of one input (see `numbers`), and return its name."""
+        entry = self.entry(source)
+        assert entry is not None
+        member = self.network.add_layer(self.node.name, constructor, {}, {})
+        for part, value in parts.items():
+            full = f"{member.removeprefix('self.')}.{part}"
+            self.network.state[full], self.network.names[full] = value, entry.name
+        return member
+
     def plain_layer(self, constructor: str) -> str:
         """Write a layer without parameters, such as dropout, and return its name."""
         return self.network.add_layer(self.node.name, constructor, {}, {})
