@@ -12,8 +12,8 @@ from ..declaration import operator
 from ._pixels import Factor, check_colours, compute, draw, store
 
 __all__ = [
-    "COMPONENTS", "DEVIATIONS", "adjust_lighting", "random_brightness", "random_color_jitter", "random_contrast", "random_hue",
-    "random_lighting", "random_saturation",
+    "COMPONENTS", "DEVIATIONS", "adjust_lighting", "random_brightness", "random_color_jitter",
+    "random_contrast", "random_hue", "random_lighting", "random_saturation",
 ]  # fmt: skip
 
 # Share of red, green and blue in the brightness of a colour (ITU-R BT.601).
