@@ -19,6 +19,10 @@ from .suppression import best_first, keep_best, numbered
 __all__ = ["deformable_psroi_pooling", "proposal", "psroi_pooling", "roi_align", "roi_pooling", "rroi_align"]
 
 
+#: Since this opset the operators on regions have forms that onnxruntime does not run.
+_NEW_FORMS = 22
+
+
 class _Regions:
     """The maps and the boxes of a node."""
 
@@ -48,9 +52,12 @@ class _Regions:
 
 @translation("ROIPooling")
 def roi_pooling(writer: NodeWriter, data: ir.Value, rois: ir.Value) -> ir.Value:
-    """Write ONNX's operator, which rounds as MXNet's does; onnxruntime has none for float64, that is written out."""
+    """Write ONNX's operator, which rounds as MXNet's does.
+
+    onnxruntime has none for float64, nor the one of opset 22: those are written out.
+    """
     p, regions = writer.params, _Regions(writer, data, rois)
-    if regions.maps.dtype == torch.float64:
+    if regions.maps.dtype == torch.float64 or writer.opset >= _NEW_FORMS:
         return regions.finish(_highest(regions, p.pooled_size, p.spatial_scale))
     boxes = concat([regions.image.to(torch.float32).unsqueeze(1), regions.box], 1)
     out = regions.maps.apply(
@@ -78,26 +85,58 @@ def roi_align(writer: NodeWriter, data: ir.Value, rois: ir.Value) -> ir.Value:
     """Write ONNX's operator; with `position_sensitive` each bin keeps its own maps of all."""
     p, regions = writer.params, _Regions(writer, data, rois)
     if p.aligned:
-        if writer.opset < 16:
-            raise writer.refuse("aligned=True needs opset 16")
         extent = regions.box.slice(1, 2, 4) - regions.box.slice(1, 0, 2)
         regions.inside = regions.inside & (extent.select(1, 0).minimum(extent.select(1, 1)) > 0.0)
     h, w = p.pooled_size
-    mode = "half_pixel" if p.aligned else "output_half_pixel"
-    out = regions.maps.apply(
-        "RoiAlign",
-        *(regions.box.value, regions.image.value),
-        output_height=h,
-        output_width=w,
-        sampling_ratio=max(p.sample_ratio, 0),
-        spatial_scale=p.spatial_scale,
-        coordinate_transformation_mode=mode if writer.opset >= 16 else None,
-    )
+    if writer.opset >= _NEW_FORMS or (p.aligned and writer.opset < 16):
+        out = _aligned(writer, regions)
+    else:
+        mode = "half_pixel" if p.aligned else "output_half_pixel"
+        out = regions.maps.apply(
+            "RoiAlign",
+            *(regions.box.value, regions.image.value),
+            output_height=h,
+            output_width=w,
+            sampling_ratio=max(p.sample_ratio, 0),
+            spatial_scale=p.spatial_scale,
+            coordinate_transformation_mode=mode if writer.opset >= 16 else None,
+        )
     if p.position_sensitive:
         # (R, C, maps, bins), of which bin i wants map i.
         own = numbers(writer, np.eye(h * w), out.dtype)
         out = (out.reshape(0, -1, h * w, h * w) * own).sum(2).reshape(0, 0, h, w)
     return regions.finish(out)
+
+
+def _aligned(writer: NodeWriter, regions: _Regions) -> Expression:
+    """Return the mean over points of each bin, from a table of pixels: (R, C, h, w)."""
+    p, found = writer.params, []
+    for axis, bins in ((0, p.pooled_size[1]), (1, p.pooled_size[0])):
+        start, end = (regions.box.slice(1, i, i + 1).unsqueeze(2) * p.spatial_scale for i in (axis, axis + 2))
+        length = end - start if p.aligned else (end - start).maximum(1.0)
+        place, share = _points(length, bins, p.sample_ratio)
+        found.append((place + length / 2.0 + (start - 0.5 if p.aligned else start), share))
+    (x, of_column), (y, of_row) = found
+    return _means(
+        writer,
+        regions,
+        (x.unsqueeze(1, 3), y.unsqueeze(2, 4)),
+        of_row.unsqueeze(2, 4) * of_column.unsqueeze(1, 3),
+    )
+
+
+def _means(
+    writer: NodeWriter, regions: _Regions, point: tuple[Expression, Expression], share: Expression
+) -> Expression:
+    """Return means of points (R, h, w, rows, columns) with shares; those more than a pixel outside count as 0."""
+    x, y = point
+    counted = (y >= -1.0) & (y <= regions.height) & (x >= -1.0) & (x <= regions.width)
+    index, weight = corners(y, x, regions.height, regions.width)
+    weight = where(counted.unsqueeze(-1), weight * share.unsqueeze(-1), 0.0)
+    index = index + regions.image.reshape(-1, 1, 1, 1, 1, 1) * regions.pixels
+    table = pixel_table(regions.maps, _channels(writer))
+    out = weighted_rows(table, index.reshape(0, 0, 0, -1), weight.reshape(0, 0, 0, -1))
+    return out.permute(0, 3, 1, 2)
 
 
 @translation("_contrib_RROIAlign")
@@ -121,13 +160,7 @@ def rroi_align(writer: NodeWriter, data: ir.Value, rois: ir.Value) -> ir.Value:
         x * cosine + y * sine + centre_x * p.spatial_scale,
         y * cosine - x * sine + centre_y * p.spatial_scale,
     )
-    counted = (y >= -1.0) & (y <= regions.height) & (x >= -1.0) & (x <= regions.width)
-    index, weight = corners(y, x, regions.height, regions.width)
-    weight = where(counted.unsqueeze(-1), weight * (of_row * of_column).unsqueeze(-1), 0.0)
-    index = index + regions.image.reshape(-1, 1, 1, 1, 1, 1) * regions.pixels
-    table = pixel_table(regions.maps, _channels(writer))
-    out = weighted_rows(table, index.reshape(0, 0, 0, -1), weight.reshape(0, 0, 0, -1))
-    return regions.finish(out.permute(0, 3, 1, 2))
+    return regions.finish(_means(writer, regions, (x, y), of_row * of_column))
 
 
 def _points(length: Expression, bins: int, ratio: int) -> tuple[Expression, Expression]:
