@@ -14,7 +14,13 @@ from rebind.pytorch import to_torch
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 def test_outputs_and_weights(mode: str, bidirectional: bool) -> None:
     net = mx.sym.RNN(
-        mx.sym.var("data"), state_size=4, num_layers=2, mode=mode, bidirectional=bidirectional, name="rnn"
+        mx.sym.var("data"),
+        state_size=4,
+        num_layers=2,
+        mode=mode,
+        bidirectional=bidirectional,
+        state_outputs=True,
+        name="rnn",
     )
     shapes = {"data": (5, 3, 6)}
     exe = net.simple_bind(mx.cpu(), **shapes)
@@ -28,5 +34,5 @@ def test_outputs_and_weights(mode: str, bidirectional: bool) -> None:
         for name, array in exe.arg_dict.items()
         if name != "rnn_parameters"
     }
-    expected = torch.from_numpy(exe.forward()[0].asnumpy())
+    expected = tuple(torch.from_numpy(output.asnumpy()) for output in exe.forward())
     torch.testing.assert_close(module.eval()(**inputs), expected, rtol=1e-5, atol=1e-6)

@@ -188,7 +188,8 @@ class _Writer:
             self._lines.append(f"{self._name(Entry(node), position)} = {result}")
             return
         name = self._names.new(node.name)
-        self._values.update({Entry(node, i): f"{name}[{i}]" for i in range(node.visible_outputs)})
+        for i in range(node.visible_outputs):
+            self._values[Entry(node, i)] = f"{name}{writer.parts[i] if writer.parts else f'[{i}]'}"
         self._lines.append(f"{name} = {result}")
 
     def _alias(self, entry: Entry, name: str) -> None:
@@ -212,6 +213,10 @@ class _Writer:
 
     def _traced(self, node: Application) -> str:
         context = self._context
+        if node.operator.subgraphs:
+            raise self._refusal(node, "it runs graphs of its own, a loop's or a branch's")
+        if node.operator.kernels.runs_users_code or node.operator.kernels.make is not None:
+            raise self._refusal(node, "it runs Python of the user's")
         if node.operator.has_open_size(node.params):
             raise self._refusal(node, "its size must be known; give `shapes` of the inputs")
         described = []

@@ -37,12 +37,15 @@ class NodeWriter:
     ----------
     node, params
         The node, and its parsed parameters.
+    parts
+        Of an expression for several outputs, how each is got from it: ``"[1][0]"``. Without it they are its items.
     """
 
     def __init__(self, network: NetworkContext, node: Application) -> None:
         self.network = network
         self.node = node
         self.params: Params = node.params
+        self.parts: tuple[str, ...] = ()
 
     @property
     def trains_here(self) -> bool:

@@ -19,8 +19,7 @@ def rnn(writer: NodeWriter, data: Value, parameters: Value, *states: Value | Non
     p = writer.params
     is_special = p.projection_size or p.use_sequence_length or p.lstm_state_clip_min is not None
     vector = writer.numbers("parameters")
-    # Of LSTM's states PyTorch gives a pair: a call that shows them is written out.
-    if is_special or vector is None or (p.mode == "lstm" and p.state_outputs):
+    if is_special or vector is None:
         return None
     directions = 2 if p.bidirectional else 1
     without_data = parameter_shapes(p.mode, 0, p.state_size, p.num_layers, directions, 0)
@@ -38,6 +37,8 @@ def rnn(writer: NodeWriter, data: Value, parameters: Value, *states: Value | Non
     settings += ", bidirectional=True" if p.bidirectional else ""
     settings += ', nonlinearity="relu"' if p.mode == "rnn_relu" else ""
     layer = writer.split_layer(f"{_LAYERS[p.mode]}({settings})", "parameters", weights)
+    if p.mode == "lstm":
+        writer.parts = ("[0]", "[1][0]", "[1][1]")
     start = f"({states[0]}, {states[1]})" if p.mode == "lstm" else f"{states[0]}"
     call = f"{layer}({data}, {start})"
     return call if p.state_outputs else f"{call}[0]"
