@@ -52,8 +52,8 @@ _ON_FIRST_USE = OnFirstUse(
                 module: module
                 for module in (
                     "callback", "checkpoint", "convert", "distributed", "initializer", "io", "kvstore", "lr_scheduler",
-                    "metric", "model", "module", "monitor", "operator", "optimizer", "progress", "protocols", "random",
-                    "recordio", "rnn", "test_utils", "viz",
+                    "metric", "model", "models", "module", "monitor", "operator", "optimizer", "progress", "protocols",
+                    "random", "recordio", "rnn", "test_utils", "viz",
                 )
             },
             "init": "initializer", "kv": "kvstore", "mod": "module", "mon": "monitor", "visualization": "viz",
@@ -69,7 +69,7 @@ __all__ = [
     "attribute", "autograd", "callback", "checkpoint", "config", "context", "cpu", "cpu_pinned",
     "current_context", "current_device", "errors", "executor", "executor_manager", "gpu", "init",
     "initializer", "install_as_mxnet", "io", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
-    "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random",
+    "models", "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random",
     "recordio", "rnn", "scope", "sym", "symbol", "test_utils", "to_torch", "tune", "util", "visualization", "viz",
 ]  # fmt: skip
 
@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from . import lr_scheduler as lr_scheduler
     from . import metric as metric
     from . import model as model
+    from . import models as models
     from . import module as mod
     from . import module as module
     from . import monitor as mon

@@ -1,0 +1,27 @@
+"""`mx.models`: the symbols that people use, with the parameter names that published MXNet checkpoints have."""
+
+from .alexnet import alexnet, caffenet
+from .arcface import arcface_head, arcface_resnet
+from .catalogue import get
+from .catalogue import names as list
+from .densenet import densenet
+from .googlenet import googlenet
+from .inception_bn import inception_bn
+from .inception_resnet_v2 import inception_resnet_v2
+from .inception_v3 import inception_v3
+from .inception_v4 import inception_v4
+from .language_model import lstm_language_model
+from .lenet import lenet
+from .mlp import mlp
+from .mobilefacenet import mobilefacenet
+from .mobilenet import mobilenet, mobilenet_v2
+from .resnet import resnet
+from .resnext import resnext
+from .squeezenet import squeezenet
+from .vgg import vgg
+
+__all__ = [
+    "alexnet", "arcface_head", "arcface_resnet", "caffenet", "densenet", "get", "googlenet", "inception_bn",
+    "inception_resnet_v2", "inception_v3", "inception_v4", "lenet", "list", "lstm_language_model", "mlp",
+    "mobilefacenet", "mobilenet", "mobilenet_v2", "resnet", "resnext", "squeezenet", "vgg",
+]  # fmt: skip
