@@ -16,6 +16,8 @@ INPUTS = {
     "mlp": (1, 784), "lenet": (1, 1, 28, 28), "lstm_language_model": (1, 32), "mobilefacenet": FACES,
     "arcface_resnet34": FACES, "arcface_resnet50": FACES, "arcface_resnet100": FACES,
     "inception_v3": (1, 3, 299, 299), "inception_v4": (1, 3, 299, 299), "inception_resnet_v2": (1, 3, 299, 299),
+    **{f"ssd{size}_{network}": (1, 3, size, size)
+       for size in (300, 512) for network in ("vgg16_reduced", "resnet50", "resnet101")},
 }  # fmt: skip
 #: Trained numbers, as the papers' authors and other libraries publish them (torchvision, Caffe, pretrained-models).
 PUBLISHED = {

@@ -17,11 +17,14 @@ from .mobilefacenet import mobilefacenet
 from .mobilenet import mobilenet, mobilenet_v2
 from .resnet import resnet
 from .resnext import resnext
+from .retinaface import retinaface
 from .squeezenet import squeezenet
+from .ssd import ssd
 from .vgg import vgg
 
 __all__ = [
     "alexnet", "arcface_head", "arcface_resnet", "caffenet", "densenet", "get", "googlenet", "inception_bn",
     "inception_resnet_v2", "inception_v3", "inception_v4", "lenet", "list", "lstm_language_model", "mlp",
-    "mobilefacenet", "mobilenet", "mobilenet_v2", "resnet", "resnext", "squeezenet", "vgg",
+    "mobilefacenet", "mobilenet", "mobilenet_v2", "resnet", "resnext", "retinaface",
+    "squeezenet", "ssd", "vgg",
 ]  # fmt: skip

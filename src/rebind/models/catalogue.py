@@ -23,7 +23,9 @@ from .mobilefacenet import mobilefacenet
 from .mobilenet import mobilenet, mobilenet_v2
 from .resnet import resnet
 from .resnext import resnext
+from .retinaface import retinaface
 from .squeezenet import squeezenet
+from .ssd import ssd
 from .vgg import vgg
 
 __all__ = ["get", "names"]
@@ -49,6 +51,13 @@ _BUILDERS: dict[str, Builder] = {
     **{f"densenet{depth}": partial(densenet, num_layers=depth) for depth in (121, 161, 169, 201)},
     **{f"squeezenet{version}": partial(squeezenet, version=version) for version in ("1.0", "1.1")},
     **{f"arcface_resnet{depth}": partial(arcface_resnet, num_layers=depth) for depth in (34, 50, 100)},
+    **{
+        f"ssd{size}_{network}": partial(ssd, network=network, data_size=size)
+        for size in (300, 512)
+        for network in ("vgg16_reduced", "resnet50", "resnet101")
+    },
+    "retinaface_mnet.25": partial(retinaface, network="mnet.25"),
+    "retinaface_r50": partial(retinaface, network="R50"),
 }  # fmt: skip
 
 _MODELS: Registry[Builder] = Registry("model")

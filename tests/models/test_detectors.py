@@ -1,0 +1,77 @@
+"""The detectors of `mx.models`: anchors, outputs and names as published."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rebind as mx
+
+
+def test_ssd_has_the_anchors_of_the_paper() -> None:
+    anchors = mx.models.ssd().get_internals()["multibox_anchors_output"]
+    assert anchors.infer_shape(data=(1, 3, 300, 300))[1] == [(1, 8732, 4)]
+
+
+@pytest.mark.parametrize("network", ["vgg16_reduced", "resnet50"])
+def test_ssd_has_the_outputs_and_labels_of_training(network: str) -> None:
+    symbol = mx.models.ssd(network=network, training=True)
+    assert symbol.list_outputs() == [
+        "cls_prob_output",
+        "loc_loss_output",
+        "cls_label_output",
+        "det_out_output",
+    ]
+    shapes = symbol.infer_shape(data=(2, 3, 300, 300), label=(2, 3, 5))[1]
+    assert shapes[0][:2] == (2, 21) and shapes[3] == (2, shapes[0][2], 6)
+
+
+def test_ssd_has_the_names_of_published_checkpoints() -> None:
+    names = set(mx.models.ssd().list_arguments())
+    assert {
+        "relu4_3_scale", "relu4_3_loc_pred_conv_weight", "relu7_cls_pred_conv_bias", "fc7_weight",
+        "multi_feat_2_conv_1x1_conv_weight", "multi_feat_5_conv_3x3_relu_loc_pred_conv_weight",
+    } <= names  # fmt: skip
+    names = set(mx.models.ssd(network="resnet50").list_arguments())
+    assert {"_plus12_loc_pred_conv_weight", "_plus15_cls_pred_conv_weight", "bn_data_beta"} <= names
+
+
+def test_training_and_use_of_ssd_have_equal_parameters() -> None:
+    training = mx.models.ssd(training=True).list_arguments()
+    assert [name for name in training if name != "label"] == mx.models.ssd().list_arguments()
+
+
+def test_retinaface_has_scores_boxes_and_points_at_three_strides() -> None:
+    symbol = mx.models.retinaface()
+    assert {"mobilenet0_conv26_weight", "rf_c2_aggr_bn_gamma", "rf_c1_det_context_conv3_2_weight"} <= set(
+        symbol.list_arguments()
+    )
+    executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(1, 3, 96, 64))
+    for array in executor.arg_arrays:
+        array[:] = 0.01
+    outputs = executor.forward()
+    assert [output.shape for output in outputs] == [
+        (1, channels, 96 // stride, 64 // stride) for stride in (32, 16, 8) for channels in (4, 8, 20)
+    ]
+    assert np.isfinite(outputs[-1].asnumpy()).all()
+
+
+def test_retinaface_r50_has_insightface_s_names() -> None:
+    names = mx.models.retinaface("R50").list_arguments()
+    assert {"ssh_m3_det_conv1_weight", "ssh_c3_lateral_weight", "stage4_unit1_conv1_weight"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mx.models.ssd(data_size=400), "ssd: data_size must be 300 or 512; got 400"),
+        (
+            lambda: mx.models.ssd(network="vgg"),
+            "ssd: network must be 'vgg16_reduced', 'resnet50' or 'resnet101'",
+        ),
+        (lambda: mx.models.retinaface("R100"), "retinaface: network must be 'mnet.25' or 'R50'; got 'R100'"),
+    ],
+)
+def test_mistakes_meet_a_sentence(call, message: str) -> None:
+    with pytest.raises(mx.MXNetError, match=message):
+        call()
