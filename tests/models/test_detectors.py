@@ -61,6 +61,26 @@ def test_retinaface_r50_has_insightface_s_names() -> None:
     assert {"ssh_m3_det_conv1_weight", "ssh_c3_lateral_weight", "stage4_unit1_conv1_weight"} <= set(names)
 
 
+def test_faster_rcnn_proposes_and_classifies() -> None:
+    symbol = mx.models.faster_rcnn(num_classes=2, num_rois=5)
+    executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(1, 3, 64, 80), im_info=(1, 3))
+    for array in executor.arg_arrays:
+        array[:] = 0.01
+    executor.arg_dict["im_info"][:] = [[64, 80, 1]]
+    assert [output.shape for output in executor.forward()] == [(5, 5), (1, 5, 3), (1, 5, 12)]
+
+
+def test_the_halves_of_faster_rcnn_have_its_parameters() -> None:
+    inputs = {"data", "im_info", "label", "rois", "bbox_target", "bbox_weight"}
+    halves = (mx.models.region_proposal_network(), mx.models.fast_rcnn())
+    names = {name for half in halves for name in half.list_arguments()} - inputs
+    assert names == set(mx.models.faster_rcnn().list_arguments()) - inputs
+    sizes = {"label": (1, 9 * 4 * 5), "bbox_target": (1, 36, 4, 5), "bbox_weight": (1, 36, 4, 5)}
+    assert halves[0].infer_shape(data=(1, 3, 64, 80), **sizes)[1] == [(1, 2, 36, 5), (1, 36, 4, 5)]
+    sizes = {"rois": (7, 5), "label": (7,), "bbox_target": (7, 84), "bbox_weight": (7, 84)}
+    assert halves[1].infer_shape(data=(1, 3, 64, 80), **sizes)[1] == [(1, 7, 21), (1, 7, 84)]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

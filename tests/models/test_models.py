@@ -28,19 +28,21 @@ PUBLISHED = {
     "resnet50_v1": 25_557_032, "resnet101_v1": 44_549_160, "resnet152_v1": 60_192_808,
     "resnext50": 25_028_904 + 6, "densenet121": 7_978_856, "densenet161": 28_681_000, "densenet169": 14_149_480,
     "densenet201": 20_013_928, "squeezenet1.0": 1_248_424, "squeezenet1.1": 1_235_496, "mobilenet": 4_231_976,
-    "mobilenet_v2": 3_504_872,
+    "mobilenet_v2": 3_504_872, "mobilenet_v3_large": 5_483_032, "mobilenet_v3_small": 2_542_856,
 }  # fmt: skip
 
 
 def labels(symbol: mx.Symbol, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    """The shape of the labels where it does not follow: a language model has one for each word."""
+    """Shapes that do not follow from those of data: a language model has a label for each word."""
+    if "im_info" in symbol.list_arguments():
+        return {"im_info": (1, 3)}
     return {"softmax_label": shape} if "embed_weight" in symbol.list_arguments() else {}
 
 
 def parameters(symbol: mx.Symbol, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
     shapes, _, _ = symbol.infer_shape(data=shape, **labels(symbol, shape))
     named = zip(symbol.list_arguments(), shapes)
-    return {name: size for name, size in named if name not in ("data", "softmax_label")}
+    return {name: size for name, size in named if name not in ("data", "softmax_label", "im_info")}
 
 
 @pytest.mark.parametrize("name", mx.models.list())

@@ -5,6 +5,7 @@ from .arcface import arcface_head, arcface_resnet
 from .catalogue import get
 from .catalogue import names as list
 from .densenet import densenet
+from .faster_rcnn import fast_rcnn, faster_rcnn, region_proposal_network
 from .googlenet import googlenet
 from .inception_bn import inception_bn
 from .inception_resnet_v2 import inception_resnet_v2
@@ -15,6 +16,7 @@ from .lenet import lenet
 from .mlp import mlp
 from .mobilefacenet import mobilefacenet
 from .mobilenet import mobilenet, mobilenet_v2
+from .mobilenet_v3 import mobilenet_v3
 from .resnet import resnet
 from .resnext import resnext
 from .retinaface import retinaface
@@ -23,8 +25,8 @@ from .ssd import ssd
 from .vgg import vgg
 
 __all__ = [
-    "alexnet", "arcface_head", "arcface_resnet", "caffenet", "densenet", "get", "googlenet", "inception_bn",
-    "inception_resnet_v2", "inception_v3", "inception_v4", "lenet", "list", "lstm_language_model", "mlp",
-    "mobilefacenet", "mobilenet", "mobilenet_v2", "resnet", "resnext", "retinaface",
-    "squeezenet", "ssd", "vgg",
+    "alexnet", "arcface_head", "arcface_resnet", "caffenet", "densenet", "fast_rcnn", "faster_rcnn", "get",
+    "googlenet", "inception_bn", "inception_resnet_v2", "inception_v3", "inception_v4", "lenet", "list",
+    "lstm_language_model", "mlp", "mobilefacenet", "mobilenet", "mobilenet_v2", "mobilenet_v3",
+    "region_proposal_network", "resnet", "resnext", "retinaface", "squeezenet", "ssd", "vgg",
 ]  # fmt: skip

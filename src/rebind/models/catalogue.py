@@ -11,6 +11,7 @@ from ..symbol import Symbol
 from .alexnet import alexnet, caffenet
 from .arcface import arcface_resnet
 from .densenet import densenet
+from .faster_rcnn import faster_rcnn
 from .googlenet import googlenet
 from .inception_bn import inception_bn
 from .inception_resnet_v2 import inception_resnet_v2
@@ -21,6 +22,7 @@ from .lenet import lenet
 from .mlp import mlp
 from .mobilefacenet import mobilefacenet
 from .mobilenet import mobilenet, mobilenet_v2
+from .mobilenet_v3 import mobilenet_v3
 from .resnet import resnet
 from .resnext import resnext
 from .retinaface import retinaface
@@ -56,6 +58,9 @@ _BUILDERS: dict[str, Builder] = {
         for size in (300, 512)
         for network in ("vgg16_reduced", "resnet50", "resnet101")
     },
+    "mobilenet_v3_large": partial(mobilenet_v3, small=False),
+    "mobilenet_v3_small": partial(mobilenet_v3, small=True),
+    "faster_rcnn_vgg16": faster_rcnn,
     "retinaface_mnet.25": partial(retinaface, network="mnet.25"),
     "retinaface_r50": partial(retinaface, network="R50"),
 }  # fmt: skip
