@@ -1,6 +1,7 @@
 """How each operator is said in ONNX, by families."""
 
 from . import (
+    activations,
     arithmetic,
     attention,
     casts,
@@ -17,11 +18,14 @@ from . import (
     interpolation,
     joining,
     layers,
+    losses,
     matrices,
+    normalization,
     not_in_onnx,
     not_in_onnx_rest,
     ordering,
     pieces,
+    pooling,
     quantized,
     random_numbers,
     recurrent,
@@ -38,6 +42,7 @@ from . import (
 )
 
 __all__ = [
+    "activations",
     "arithmetic",
     "attention",
     "casts",
@@ -54,11 +59,14 @@ __all__ = [
     "interpolation",
     "joining",
     "layers",
+    "losses",
     "matrices",
+    "normalization",
     "not_in_onnx",
     "not_in_onnx_rest",
     "ordering",
     "pieces",
+    "pooling",
     "quantized",
     "random_numbers",
     "recurrent",
