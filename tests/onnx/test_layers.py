@@ -171,11 +171,11 @@ def test_in_onnxruntime(name: str, opset: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if "first axis" not in name]
+)  # which the parameters have
 def test_a_free_batch(name: str) -> None:
     symbol, shape = CASES[name]
-    if name in ("batch norm of the first axis",):
-        pytest.skip("its first axis is that of the channels, whose number is that of the parameters")
     params, inputs, expected = bound(symbol, shape)
     model = exported(symbol, params, inputs)
     twice = {"data": np.concatenate([inputs["data"]] * 2)}
@@ -199,9 +199,26 @@ def test_free_height_and_width(name: str) -> None:
         assert_near(found, wanted)
 
 
+#: What the reference itself computes otherwise than ONNX's documents say, or not at all.
+FAULTS_OF_REFERENCE = {
+    "deconv groups": "its ConvTranspose fails for groups with dilations",
+    "deconv target": "its ConvTranspose fails for output_shape",
+    "lrn": "it sums for as many channels as there are instances",
+    "lrn of 3 axes": "it sums for as many channels as there are instances",
+}
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.xfail(reason=FAULTS_OF_REFERENCE[name], strict=True))
+        if name in FAULTS_OF_REFERENCE
+        else name
+        for name in CASES
+    ],
+)
 def test_in_reference(name: str) -> None:
     params, inputs, expected = bound(*CASES[name])
     model = exported(CASES[name][0], params, inputs, free=False)

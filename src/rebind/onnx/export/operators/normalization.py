@@ -42,13 +42,18 @@ def _batch_normalized(writer: NodeWriter, data: ir.Value, *parameters: ir.Value)
 
 @translation("BatchNorm")
 def batch_norm(writer: NodeWriter, data: ir.Value, *parameters: ir.Value) -> Sequence[ir.Value]:
-    """Write a batch normalization, with `output_mean_var` also the mean and one over the deviation."""
-    mean, var = parameters[2:]
-    others = []
-    if writer.params.output_mean_var:
-        deviation = writer.op("Sqrt", writer.op("Add", var, writer.like(writer.params.eps, 4)))
-        others = [writer.op("Identity", mean), writer.op("Reciprocal", deviation)]
+    """Write a batch normalization; with `output_mean_var` also the mean and one over the deviation."""
+    others = _mean_and_inverse_deviation(writer, *parameters)
     return [_batch_normalized(writer, data, *parameters), *others]
+
+
+def _mean_and_inverse_deviation(writer: NodeWriter, *parameters: ir.Value) -> list[ir.Value]:
+    """Return, with `output_mean_var`, the mean and one over the deviation."""
+    if not writer.params.output_mean_var:
+        return []
+    mean, var = parameters[2:]
+    deviation = writer.op("Sqrt", writer.op("Add", var, writer.like(writer.params.eps, 4)))
+    return [writer.op("Identity", mean), writer.op("Reciprocal", deviation)]
 
 
 @translation("BatchNorm_v1", "_contrib_SyncBatchNorm")
@@ -62,8 +67,8 @@ def variance_batch_norm(writer: NodeWriter, data: ir.Value, *parameters: ir.Valu
 @translation("_contrib_BatchNormWithReLU")
 def batch_norm_with_relu(writer: NodeWriter, data: ir.Value, *parameters: ir.Value) -> Sequence[ir.Value]:
     """Write a batch normalization with a rectifier."""
-    out, *others = batch_norm(writer, data, *parameters)
-    return [writer.op("Relu", out), *others]
+    others = _mean_and_inverse_deviation(writer, *parameters)
+    return [writer.op("Relu", _batch_normalized(writer, data, *parameters)), *others]
 
 
 def _centred(

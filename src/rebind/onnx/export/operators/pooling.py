@@ -130,7 +130,7 @@ def _mean(writer: NodeWriter, data: ir.Value, kernel: Shape, stride: Shape, widt
 def _pads(
     writer: NodeWriter, data: ir.Value, kernel: Shape, widths: Widths, value: float
 ) -> tuple[ir.Value, Sequence[int]]:
-    """Return data and ONNX's `pads`; padding as large as the kernel, which runtimes refuse, is put into the data."""
+    """Return data and ONNX's `pads`; a padding as large as the kernel, which runtimes refuse, is in the data."""
     before, after = zip(*(widths or [(0, 0)] * len(kernel)), strict=True)
     if all(max(pair) < size for pair, size in zip(widths, kernel, strict=False)):
         return data, (*before, *after)
