@@ -1,4 +1,4 @@
-"""What ``rebind run``, ``launch`` and ``im2rec`` do; `rebind_command` has the flags, `convert` what models become.
+"""What ``rebind run``, ``launch`` and ``im2rec`` do; `rebind_command` has their flags, `convert` the rest.
 
 ``rebind run train.py --args`` runs a program with ``import mxnet as mx`` as it is; ``rebind launch -n 4 COMMAND``
 starts the processes of a job; ``rebind im2rec`` packs pictures.

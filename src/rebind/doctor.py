@@ -170,7 +170,7 @@ def _loaded_libraries() -> set[str]:
 
 
 def _openmps(libraries: Collection[str], environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield that several libraries make threads for OpenMP, or that one is told to bear it.
+    """Yield that several libraries make threads for OpenMP, or that a setting hides it.
 
     >>> [finding.what for finding in _openmps({"/a/libgomp.so.1", "/b/libiomp5.so"}, {})]
     ['2 libraries of OpenMP are loaded, each with threads of its own: /a/libgomp.so.1, /b/libiomp5.so']
