@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import rebind as mx
 from rebind.models.training import train
+from rebind_command.train import train as command
 
 pytest.importorskip("cv2")
 
@@ -35,3 +37,14 @@ def test_a_network_is_trained_from_a_record_file(tmp_path: Path) -> None:
     module.bind(batches.provide_data, batches.provide_label, for_training=False)
     assert dict(module.score(batches, "acc"))["accuracy"] > 0.9
     assert arguments["fc3_weight"].shape == (2, 64)
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "empty.rec"
+    path.touch()
+    done = CliRunner().invoke(command, ["--model", "lenet", "--data", str(path), "--shape", "28,28"])
+    assert (
+        done.exit_code == 2 and "must be CHANNELS,HEIGHT,WIDTH, as in 3,224,224; got '28,28'" in done.output
+    )
+    done = CliRunner().invoke(command, ["--model", "lenet5", "--data", str(path)], standalone_mode=False)
+    assert done.return_value == 1 and "lenet5" in done.stderr

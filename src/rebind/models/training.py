@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
+from typing import Any
 
+from ..errors import MXNetError
 from ..initializer import Xavier
 from ..io import ImageRecordIter
 from ..model import save_checkpoint
@@ -11,7 +14,7 @@ from ..module import Module
 from ..shapes import Shape
 from .catalogue import get
 
-__all__ = ["train"]
+__all__ = ["run_train", "train"]
 
 
 def train(
@@ -71,3 +74,14 @@ def train(
         num_epoch=epochs,
     )
     return module
+
+
+def run_train(*arguments: Any, **options: Any) -> int:
+    """Train as `train` does, with a line for each epoch; return the command's exit code, 1 if it fails."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    try:
+        train(*arguments, **options)
+    except (MXNetError, OSError, ImportError) as error:
+        print(f"rebind train: {error}", file=sys.stderr)
+        return 1
+    return 0
