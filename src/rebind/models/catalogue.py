@@ -45,9 +45,9 @@ _BUILDERS: dict[str, Builder] = {
     **{f"vgg{depth}": partial(vgg, num_layers=depth) for depth in (11, 13, 16, 19)},
     **{f"vgg{depth}_bn": partial(vgg, num_layers=depth, batch_norm=True) for depth in (11, 13, 16, 19)},
     **{
-        f"resnet{depth}_v{version}": partial(resnet, num_layers=depth, version=version)
+        f"resnet{depth}{suffix}": partial(resnet, num_layers=depth, version=version)
         for depth in (18, 34, 50, 101, 152, 200, 269)
-        for version in (1, 2)
+        for suffix, version in (("", 1), ("_v1", 1), ("_v2", 2))  # without a version: the first, as elsewhere
     },
     **{f"resnext{depth}": partial(resnext, num_layers=depth) for depth in (50, 101, 152)},
     **{f"densenet{depth}": partial(densenet, num_layers=depth) for depth in (121, 161, 169, 201)},
