@@ -418,7 +418,43 @@ SAMPLES = [*CERTAIN, *RANDOM]
 _STATISTICS = (f(3), f(3), f(3), f(3, low=0.5, high=1.5))  # gamma, beta, moving mean, moving variance
 _LENGTHS = whole(2, 3)
 
+_WINDOWS = {"kernel": (2,), "stride": (2,), "dilate": (1,), "pads": (0, 1)}
+
+# Operators of ONNX that MXNet has none for.
+ONNX = [
+    Sample("_onnx_modulo", (f(2, 3, low=0.1, high=0.9), f(3, low=1.0, high=2.0))),
+    Sample("_onnx_modulo", (whole(5.5, -5.5, 3.5), whole(3, 3, -2)), {"sign_of_dividend": True}),
+    Sample("_onnx_round", (whole(0.6, -1.4, 2.3),)),
+    Sample("_onnx_integer_division", (whole(-7, 7, dtype="int32"), whole(2, -2, dtype="int32"))),
+    Sample("_onnx_bit_cast", (f(2, 3),), {"dtype": "int32"}),
+    Sample("_onnx_bitwise", (whole(6, 5, dtype="int32"), whole(3, 1, dtype="int32")), {"kind": "xor"}),
+    Sample("_onnx_log_sum_exp", (f(2, 3),), {"axis": (1,)}),
+    Sample("_onnx_cumulative", (f(2, 3),), {"axis": 1, "exclusive": True, "reverse": True}),
+    Sample("_onnx_cumulative", (f(2, 3),), {"axis": 0, "kind": "prod"}),
+    Sample("_onnx_matmul", (f(2, 1, 3, 4), f(5, 4, 2))),
+    Sample("_onnx_einsum", (f(2, 3), f(3, 4)), {"equation": "ij,jk->ik"}),
+    Sample("_onnx_triangle", (f(3, 4),), {"k": 1}),
+    Sample("_onnx_gather_elements", (f(3, 2), whole([0, -1], [2, 1])), {"axis": 0}),
+    Sample("_onnx_scatter_elements", (f(3, 2), whole([0, -1]), f(1, 2))),
+    Sample("_onnx_scatter_elements", (f(3, 2), whole([0, -1]), f(1, 2)), {"reduction": "add"}),
+    Sample("_onnx_gather_nd", (f(3, 2), whole([0, 1], [-1, 0]))),
+    Sample("_onnx_scatter_nd", (f(3, 2), whole([0], [-1]), f(2, 2))),
+    Sample("_onnx_tensor_scatter", (f(2, 3, 2), f(2, 1, 2), whole(0, 2))),
+    Sample("_onnx_pool", (f(1, 2, 5),), {**_WINDOWS, "kind": "avg", "ceil_mode": True}),
+    Sample("_onnx_pool", (f(1, 2, 5),), {**_WINDOWS, "kind": "max"}),
+    Sample("_onnx_pool", (f(1, 2, 5),), {**_WINDOWS, "kind": "lp", "p": 3.0}),
+    Sample("_onnx_max_pool", (f(1, 2, 5),), _WINDOWS),
+    Sample("_onnx_max_unpool", (f(1, 1, 2), whole([[0, 3]])), {"image": (4,), "output": (5,)}),
+    Sample("_onnx_col2im", (f(1, 4, 3),), {"image": (4,), "block": (2,)}),
+    Sample("_onnx_dft", (f(1, 4, 1),), {"axis": 1, "onesided": True}),
+    Sample("_onnx_stft", (f(1, 8, 1), f(4)), {"step": 2, "length": 4}),
+    Sample("_onnx_resize", (f(1, 1, 3, 2),), {"axes": (2, 3), "scales": (2.0, 1.5), "mode": "cubic"}),
+    Sample("_onnx_resize", (f(1, 1, 3, 2),), {"axes": (2,), "sizes": (2,), "mode": "linear"}),
+    Sample("_onnx_grid_sample", (f(1, 2, 3, 3), f(1, 2, 2, 2, low=-0.8, high=0.8))),
+]
+
 LAYERS = [
+    *ONNX,
     Sample("FullyConnected", (f(3, 2, 2), f(5, 4), f(5)), {"num_hidden": 5}),
     Sample("FullyConnected", (f(3, 2, 4), f(5, 4)), {"num_hidden": 5, "flatten": False, "no_bias": True}),
     Sample("_contiguous", (f(2, 3),)),

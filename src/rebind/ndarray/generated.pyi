@@ -3648,6 +3648,326 @@ def _contrib_SyncBatchNorm(
     mean, var : (C,)     hidden without ``output_mean_var``; no gradient flows through them
     """
 
+def _onnx_integer_division(
+    lhs: NDArray,
+    rhs: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Quotients of integers, cut towards 0."""
+
+def _onnx_modulo(
+    lhs: NDArray,
+    rhs: NDArray,
+    sign_of_dividend: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Remainders with the sign of the divisor, or of the dividend."""
+
+def _onnx_round(
+    data: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The nearest integers; of two the even one."""
+
+def _onnx_bit_cast(
+    data: NDArray,
+    dtype: DTypeLike,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The bits of `data` as a type of the same width."""
+
+def _onnx_bitwise(
+    lhs: NDArray,
+    rhs: NDArray,
+    kind: Literal['and', 'or', 'xor', 'left', 'right'],
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Logical functions of bits, and bits moved by as many positions as `rhs` says."""
+
+def _onnx_log_sum_exp(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The logarithm of the sum of exponentials along axes, by default all."""
+
+def _onnx_cumulative(
+    data: NDArray,
+    axis: int,
+    kind: Literal['sum', 'prod'] = 'sum',
+    exclusive: bool = False,
+    reverse: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Running sums or products along an axis."""
+
+def _onnx_matmul(
+    lhs: NDArray,
+    rhs: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Products of matrices in the last two axes; the axes before them are broadcast."""
+
+def _onnx_einsum(
+    *data: NDArray | Sequence[NDArray],
+    num_args: int | None = None,
+    equation: str,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Products summed over the axes whose letters the result lacks."""
+
+def _onnx_triangle(
+    data: NDArray,
+    k: int = 0,
+    upper: bool = True,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The upper or lower triangles of matrices, from the diagonal `k` on, and 0."""
+
+def _onnx_gather_elements(
+    data: NDArray,
+    indices: NDArray,
+    axis: int = 0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """For each index the element at that position of one axis, the index's own of the others."""
+
+def _onnx_scatter_elements(
+    data: NDArray,
+    indices: NDArray,
+    updates: NDArray,
+    axis: int = 0,
+    reduction: Literal['none', 'add', 'mul', 'max', 'min'] = 'none',
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with elements written at positions of one axis, or combined with those that are there."""
+
+def _onnx_gather_nd(
+    data: NDArray,
+    indices: NDArray,
+    batch_dims: int = 0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Slices of `data` at positions, the last axis of `indices`; the first axes may belong together."""
+
+def _onnx_scatter_nd(
+    data: NDArray,
+    indices: NDArray,
+    updates: NDArray,
+    reduction: Literal['none', 'add', 'mul', 'max', 'min'] = 'none',
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with slices written at positions, or combined with those that are there."""
+
+def _onnx_tensor_scatter(
+    data: NDArray,
+    updates: NDArray,
+    positions: NDArray | None = None,
+    axis: int = -2,
+    circular: bool = False,
+    has_positions: bool = True,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with `updates` along an axis, from a position for each element of the batch on."""
+
+def _onnx_pool(
+    data: NDArray,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pads: int | Sequence[int],
+    ceil_mode: bool = False,
+    kind: Literal['max', 'avg', 'lp'] = 'max',
+    count_include_pad: bool = False,
+    p: float = 2.0,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The greatest element, the mean or the norm of each window."""
+
+def _onnx_max_pool(
+    data: NDArray,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilate: int | Sequence[int],
+    pads: int | Sequence[int],
+    ceil_mode: bool = False,
+    column_major: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> list[NDArray]:
+    """The greatest element of each window, and its position in all of `data`."""
+
+def _onnx_max_unpool(
+    data: NDArray,
+    indices: NDArray,
+    image: int | Sequence[int],
+    output: int | Sequence[int],
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Elements at the positions that max pooling gave, of an image that lies in the first corner of a larger one."""
+
+def _onnx_col2im(
+    data: NDArray,
+    image: int | Sequence[int],
+    block: int | Sequence[int],
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pads: int | Sequence[int] = (),
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Columns of windows added up to images of any number of axes.
+
+    Shapes
+    ------
+    data : (N, C * K, L)    K elements of a window, L windows
+    out : (N, C, *image)
+    """
+
+def _onnx_resize(
+    data: NDArray,
+    axes: int | Sequence[int],
+    scales: float | Sequence[float] = (),
+    sizes: int | Sequence[int] = (),
+    mode: Literal['nearest', 'linear', 'cubic'] = 'nearest',
+    coordinates: Literal['align_corners', 'asymmetric', 'half_pixel', 'half_pixel_symmetric', 'pytorch_half_pixel', 'tf_crop_and_resize', 'tf_half_pixel_for_nn'] = 'half_pixel',
+    nearest: Literal['ceil', 'floor', 'round_prefer_ceil', 'round_prefer_floor'] = 'round_prefer_floor',
+    cubic: float = -0.75,
+    exclude_outside: bool = False,
+    extrapolation: float = 0.0,
+    region: float | Sequence[float] = (),
+    antialias: bool = False,
+    policy: Literal['stretch', 'not_larger', 'not_smaller'] = 'stretch',
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`data` with other sizes along axes, each interpolated by itself."""
+
+def _onnx_grid_sample(
+    data: NDArray,
+    grid: NDArray,
+    mode: Literal['linear', 'nearest', 'cubic'] = 'linear',
+    padding: Literal['zeros', 'border', 'reflection'] = 'zeros',
+    align_corners: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Samples of an image of any number of axes at the positions of a grid, which are from -1 to 1.
+
+    Shapes
+    ------
+    data : (N, C, *image)
+    grid : (N, *result, axes of the image)      the last axis of the image first
+    out : (N, C, *result)
+    """
+
+def _onnx_non_zero(
+    data: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Positions of the elements that are not 0, a row for each axis."""
+
+def _onnx_unique(
+    data: NDArray,
+    axis: int | None = None,
+    sorted: bool = True,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> list[NDArray]:
+    """Distinct elements or slices, where they are first, which of them each one is, and how often they occur."""
+
+def _onnx_non_max_suppression(
+    boxes: NDArray,
+    scores: NDArray,
+    most: int = 0,
+    iou_threshold: float = 0.0,
+    score_threshold: float | None = None,
+    center_point: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Of each class the boxes, best first, that overlap no better one too far.
+
+    Shapes
+    ------
+    boxes : (N, B, 4)
+    scores : (N, C, B)
+    out : (K, 3)      numbers of batch, class and box
+    """
+
+def _onnx_dft(
+    data: NDArray,
+    axis: int,
+    length: int | None = None,
+    inverse: bool = False,
+    onesided: bool = False,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """The discrete Fourier transform along an axis, or its inverse."""
+
+def _onnx_stft(
+    data: NDArray,
+    window: NDArray,
+    step: int,
+    length: int,
+    onesided: bool = True,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Fourier transforms of parts of a signal that begin `step` after each other, each times `window`.
+
+    Shapes
+    ------
+    data : (N, T, 1) or (N, T, 2)
+    window : (length,)
+    out : (N, parts, bins, 2)
+    """
+
 def _cvimdecode(
     buf: NDArray,
     flag: int = 1,
@@ -6085,6 +6405,32 @@ __all__ = [
     "softmin",
     "log_softmax",
     "_contrib_SyncBatchNorm",
+    "_onnx_integer_division",
+    "_onnx_modulo",
+    "_onnx_round",
+    "_onnx_bit_cast",
+    "_onnx_bitwise",
+    "_onnx_log_sum_exp",
+    "_onnx_cumulative",
+    "_onnx_matmul",
+    "_onnx_einsum",
+    "_onnx_triangle",
+    "_onnx_gather_elements",
+    "_onnx_scatter_elements",
+    "_onnx_gather_nd",
+    "_onnx_scatter_nd",
+    "_onnx_tensor_scatter",
+    "_onnx_pool",
+    "_onnx_max_pool",
+    "_onnx_max_unpool",
+    "_onnx_col2im",
+    "_onnx_resize",
+    "_onnx_grid_sample",
+    "_onnx_non_zero",
+    "_onnx_unique",
+    "_onnx_non_max_suppression",
+    "_onnx_dft",
+    "_onnx_stft",
     "_cvimdecode",
     "_cvimread",
     "_cvimresize",
