@@ -1,5 +1,6 @@
 """Networks to ONNX and back: `export_model` and `import_model` of MXNet's ``mx.onnx``."""
 
 from .export import to_onnx
+from .reading import import_model, import_to_gluon
 
-__all__ = ["to_onnx"]
+__all__ = ["import_model", "import_to_gluon", "to_onnx"]

@@ -1,0 +1,341 @@
+"""From a graph of ONNX to a symbol: initializers become parameters, and each node what its reading writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import onnx_ir as ir
+
+from ...errors import FormatError, MXNetError
+from ...graph import Application, Entry
+from ...ndarray import NDArray, array
+from ...symbol import Symbol, generated, var
+from .folding import SIZE_FUNCTIONS, fold
+from .node_reader import NodeReader
+from .readings import Result, find_reading
+from .symbol_shapes import SymbolShapes
+from .values import Shape, Value
+
+__all__ = ["GraphReader", "UnknownNumbersError"]
+
+
+class UnknownNumbersError(MXNetError):
+    """An operator of MXNet needs numbers in advance that the network computes, or is given as an input.
+
+    Attributes
+    ----------
+    sources
+        The names of the model's inputs from which they are computed.
+    """
+
+    def __init__(self, message: str, inputs: list[str]) -> None:
+        super().__init__(message)
+        self.sources = inputs
+
+
+class GraphReader:
+    """Reads one model.
+
+    Attributes
+    ----------
+    params
+        The parameters and auxiliary states that the symbol uses so far, by name.
+    """
+
+    def __init__(self, model: ir.Model) -> None:
+        self.params: dict[str, NDArray] = {}
+        self.inputs: list[str] = []
+        self._model = model
+        self._values: dict[ir.Value, Value] = {}
+        self._names: set[str] = set()
+        self._shapes = SymbolShapes()
+
+    def read(self) -> Symbol:
+        """Read the graph, and return its outputs."""
+        graph = self._model.graph
+        self._read_initializers(graph)
+        for value in graph.inputs:
+            if value not in self._values:
+                self._values[value] = Value(self._input(value))
+        self._check_operators(graph)
+        self._read_nodes(graph)
+        outputs = [self.symbol(value) for value in graph.outputs]
+        return Symbol([entry for symbol in outputs for entry in symbol.graph.outputs])
+
+    def opset(self, node: ir.Node) -> int:
+        """Return the version of a node's operators."""
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        return self._model.opset_imports.get(domain, self._model.opset_imports.get("ai.onnx", 1))
+
+    def value(self, value: ir.Value) -> Value:
+        """Return what is known of a value."""
+        if value not in self._values:
+            if value.const_value is None:
+                raise FormatError(f"import_model: nothing gives the value {value.name!r}")
+            self._values[value] = Value(numbers=_numbers(value), trained=True)
+        return self._values[value]
+
+    def symbol(self, value: ir.Value) -> Symbol:
+        """Return the symbol of a value; numbers become a parameter or a constant of that name."""
+        known = self.value(value)
+        if known.symbol is None:
+            if known.make_symbol is not None:
+                known.symbol = known.make_symbol()
+            else:
+                assert known.numbers is not None
+                known.symbol = self.parameter(
+                    _plain(known.numbers), value.name or "constant", trained=known.trained
+                )
+        return known.symbol
+
+    def shape(self, value: ir.Value) -> Shape:
+        """Return the shape of a value: sizes, symbols for free ones; None where nothing is known."""
+        known = self._values.get(value)
+        if known is not None and known.numbers is not None:
+            return list(known.numbers.shape)
+        shape = None
+        if value.shape is not None:
+            shape = [n if isinstance(n, int) or n.value is not None else None for n in value.shape.dims]
+            if all(isinstance(n, int) for n in shape):
+                return shape
+        own = None if known is None or known.symbol is None else self._shapes.of(known.symbol)
+        if own is None or (shape is None and own == (1,)):  # it may stand for a number without axes
+            return shape
+        if shape is None or len(shape) != len(own):
+            return [size or None for size in own]
+        return [size if isinstance(size, int) else (one or size) for size, one in zip(shape, own)]
+
+    def parameter(self, numbers: np.ndarray, name: str, *, trained: bool) -> Symbol:
+        """Return a variable with these numbers; what training must not change is behind a `BlockGrad`."""
+        name = self._unused(name)
+        self.params[name] = _ndarray(numbers, name)
+        variable = var(name, shape=self.params[name].shape, dtype=self.params[name].dtype)
+        if trained and numbers.dtype.kind == "f":
+            return variable
+        return generated.BlockGrad(variable, name=f"{name}_constant")
+
+    def unknown(self, refuse: Callable[[str], MXNetError], value: ir.Value, what: str) -> UnknownNumbersError:
+        """Return the error that numbers must be known before the network runs."""
+        message = f"{what} ({value.name!r}) must be known before the network runs"
+        inputs = [name for name in _sources(value) if name in self.inputs]
+        if inputs:
+            given = ", ".join(f"{name!r}: ..." for name in inputs)
+            message += f"; give the numbers of inputs: import_model(..., constants={{{given}}})"
+        return UnknownNumbersError(refuse(message).args[0], inputs)
+
+    def read_body(self, graph: ir.Graph, inputs: Sequence[Symbol], shapes: Sequence[Shape]) -> list[Symbol]:
+        """Read a body of a loop or a branch on symbols for its inputs, whose shapes are as `shapes` says."""
+        self._read_initializers(graph)
+        for value, symbol, shape in zip(graph.inputs, inputs, shapes, strict=True):
+            self._values[value] = Value(symbol)
+            if shape is not None:
+                self._shapes.set(symbol, tuple(n if isinstance(n, int) else 0 for n in shape) or (1,))
+        self._read_nodes(graph)
+        return [self.symbol(value) for value in graph.outputs]
+
+    def _unused(self, name: str) -> str:
+        unused, number = name, 0
+        while unused in self._names:
+            number += 1
+            unused = f"{name}_{number}"
+        self._names.add(unused)
+        return unused
+
+    def _read_initializers(self, graph: ir.Graph) -> None:
+        for value in graph.initializers.values():
+            self._values[value] = Value(numbers=_numbers(value), trained=True)
+
+    def _input(self, value: ir.Value) -> Symbol:
+        name = self._unused(value.name or "data")
+        if not isinstance(value.type, ir.TensorType):
+            raise MXNetError(f"import_model: input {name!r}: MXNet has no sequences and no optional values")
+        self.inputs.append(name)
+        symbol = var(name)
+        if value.shape is not None:
+            sizes = tuple(size if isinstance(size, int) else 0 for size in value.shape.dims)
+            self._shapes.set(symbol, sizes or (1,))
+        return symbol
+
+    def _check_operators(self, graph: ir.Graph) -> None:
+        """Name all operators that are not read before any is."""
+        missing: dict[str, str] = {}
+        for node in graph.all_nodes():
+            is_standard = node.domain in ("", "ai.onnx")
+            if node.op_type == "Constant" or (is_standard and find_reading(node.op_type, self.opset(node))):
+                continue
+            name = f"{node.domain}::{node.op_type}" if not is_standard else node.op_type
+            missing.setdefault(name, node.name or node.outputs[0].name or "")
+        if missing:
+            listed = ", ".join(f"{name} ({node!r})" for name, node in sorted(missing.items()))
+            raise MXNetError(f"import_model: MXNet has no operators for {listed}")
+
+    def _read_nodes(self, nodes: Iterable[ir.Node]) -> None:
+        for node in nodes:
+            if node.op_type == "Constant":
+                self._values[node.outputs[0]] = Value(numbers=_constant(node))
+            elif not self._fold(node):
+                for value, result in zip(node.outputs, self._apply(node)):
+                    if isinstance(result, np.ndarray):
+                        self._values[value] = Value(numbers=result)
+                    elif result is not None:
+                        self._values[value] = Value(result)
+
+    def _fold(self, node: ir.Node) -> bool:
+        """Compute a node of constants, or of sizes, now; False where the network must."""
+        if node.op_type in ("Shape", "Size"):
+            return self._fold_shape(node)
+        if node.op_type == "CastLike":
+            return self._fold_cast(node)
+        if node.op_type == "If":
+            return self._fold_branch(node)
+        given = [None if value is None else self.value(value) for value in node.inputs]
+        if not given or any(each is not None and each.numbers is None for each in given):
+            return False
+        numbers = [None if each is None else each.numbers for each in given]
+        if any(each is not None and each.dtype == object for each in numbers):
+            return self._fold_sizes(node, numbers)
+        folded = fold(node, numbers, self.opset(node))
+        if folded is None:
+            return False
+        trained = any(each is not None and each.trained for each in given)
+        for value, result in zip(node.outputs, folded, strict=True):
+            self._values[value] = Value(numbers=result, trained=trained)
+        return True
+
+    def _fold_branch(self, node: ir.Node) -> bool:
+        """Read one branch only where the condition is known, as if its nodes were the graph's own."""
+        reader = NodeReader(self, node)
+        known = reader.constant(0)
+        if known is None:
+            return False
+        body = reader.body("then_branch" if known.reshape(-1)[0] else "else_branch")
+        self._read_initializers(body)
+        self._read_nodes(body)
+        for value, inner in zip(node.outputs, body.outputs, strict=True):
+            self._values[value] = self.value(inner)
+        return True
+
+    def _fold_cast(self, node: ir.Node) -> bool:
+        reader = NodeReader(self, node)
+        numbers, dtype = reader.constant(0), node.inputs[1].dtype if node.inputs[1] is not None else None
+        if numbers is None or dtype is None:
+            return False
+        self._values[node.outputs[0]] = Value(
+            numbers=numbers.astype(dtype.numpy()), trained=reader.value(0).trained
+        )
+        return True
+
+    def _fold_shape(self, node: ir.Node) -> bool:
+        reader = NodeReader(self, node)
+        if not reader.has(0):
+            return False
+        known = reader.value(0).numbers
+        shape = reader.shape(0) if known is None else list(known.shape)
+        if shape is None or None in shape:
+            return False
+        if node.op_type == "Size":
+            sizes = np.array(1, object)
+            for size in shape:
+                sizes = np.array(sizes[()] * size, object)
+        else:
+            sizes = np.array(shape, object)[
+                reader.attribute("start", 0) : reader.attribute("end", len(shape))
+            ]
+        self._values[node.outputs[0]] = self._sizes(node, sizes)
+        return True
+
+    def _fold_sizes(self, node: ir.Node, numbers: Sequence[np.ndarray | None]) -> bool:
+        if node.op_type not in SIZE_FUNCTIONS or None in [None if each is None else 0 for each in numbers]:
+            return False
+        self._values[node.outputs[0]] = self._sizes(node, SIZE_FUNCTIONS[node.op_type](node, *numbers))
+        return True
+
+    def _sizes(self, node: ir.Node, sizes: np.ndarray) -> Value:
+        """Return a value of sizes: a constant if none is free."""
+        if all(isinstance(size, (int, np.integer)) for size in np.asarray(sizes).reshape(-1)):
+            return Value(numbers=np.asarray(sizes).astype(np.int64))
+        return Value(numbers=np.asarray(sizes, object), make_symbol=lambda: self._apply(node)[0])  # type: ignore[return-value, arg-type]
+
+    def _apply(self, node: ir.Node) -> Sequence[Result]:
+        reader = NodeReader(self, node)
+        function = find_reading(node.op_type, reader.opset)
+        assert function is not None
+        result = function(reader)
+        results: list[Result] = (
+            [result] if result is None or isinstance(result, (Symbol, np.ndarray)) else list(result)
+        )
+        return self._named(reader.name, results)
+
+    def _named(self, name: str, results: list[Result]) -> list[Result]:
+        """Give the node that makes all results the name of ONNX's node."""
+        makers = {symbol.graph.outputs[0].node for symbol in results if isinstance(symbol, Symbol)}
+        if len(makers) != 1:
+            return results
+        maker = makers.pop()
+        if not isinstance(maker, Application) or not maker.name.startswith(f"{name}_"):
+            return results  # an input or a constant that is handed on
+        renamed = replace(maker, name=self._unused(name))
+        return [
+            Symbol([Entry(renamed, result.graph.outputs[0].index)]) if isinstance(result, Symbol) else result
+            for result in results
+        ]
+
+
+def _sources(value: ir.Value) -> list[str]:
+    """Return the names of inputs, of the model or of bodies, from whose numbers a value is computed."""
+    found, seen, waiting = [], {value}, [value]
+    while waiting:
+        one = waiting.pop()
+        if one.is_graph_input() and one.name:
+            found.append(one.name)
+        maker = one.producer()
+        if maker is not None and maker.op_type not in ("Shape", "Size"):
+            bodies = [a.value for a in maker.attributes.values() if a.type == ir.AttributeType.GRAPH]
+            sources = [*maker.inputs, *(output for body in bodies for output in body.outputs)]
+            new = [each for each in sources if each is not None and each not in seen]
+            seen.update(new)
+            waiting += new
+    return sorted(found)
+
+
+def _numbers(value: ir.Value) -> np.ndarray:
+    tensor = value.const_value
+    if tensor is None:
+        raise FormatError(f"import_model: the initializer {value.name!r} has no numbers")
+    try:
+        return tensor.numpy()
+    except Exception as error:  # of NumPy, protobuf and the file system
+        raise FormatError(f"import_model: the tensor {value.name!r} is malformed: {error}") from error
+
+
+def _constant(node: ir.Node) -> np.ndarray:
+    for name, attribute in node.attributes.items():
+        if name == "value":
+            try:
+                return attribute.value.numpy()
+            except Exception as error:  # of NumPy and protobuf
+                raise FormatError(f"import_model: Constant {node.name!r} is malformed: {error}") from error
+        if name in ("value_float", "value_floats"):
+            return np.array(attribute.value, np.float32)
+        if name in ("value_int", "value_ints"):
+            return np.array(attribute.value, np.int64)
+    raise MXNetError(
+        f"import_model: Constant {node.name!r}: MXNet has no arrays of text and of sparse tensors"
+    )
+
+
+def _plain(numbers: np.ndarray) -> np.ndarray:
+    return numbers.astype(np.int64) if numbers.dtype == object else numbers
+
+
+def _ndarray(numbers: np.ndarray, name: str) -> NDArray:
+    """Return numbers as an array of MXNet; one number without axes is an array of one element."""
+    dtype = numbers.dtype.name
+    if dtype == "bfloat16":
+        numbers = numbers.astype(np.float32)
+    try:
+        return array(np.atleast_1d(numbers), dtype=dtype)
+    except MXNetError as error:
+        raise MXNetError(f"import_model: the tensor {name!r}: MXNet has no arrays of type {dtype}") from error
