@@ -12,7 +12,7 @@ __all__ = ["COMMANDS", "TARGETS"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: What ``--to`` takes: the names of `rebind.convert.TARGETS`, which cannot be imported in time.
-TARGETS = ("onnx", "safetensors")
+TARGETS = ("onnx", "torch", "python", "pt2", "openvino", "pte", "safetensors")
 
 
 class _Shape(click.ParamType):

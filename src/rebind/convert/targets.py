@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import ParameterError, near_names
+from . import pytorch_targets as pytorch
 from .extras import imported
 from .network import Network
 
@@ -79,7 +80,15 @@ def load_onnx(path: str) -> Runner:
 
 #: By name.
 TARGETS: Mapping[str, Target] = {
-    target.name: target for target in [Target("onnx", ".onnx", write_onnx, load_onnx, "onnxruntime")]
+    target.name: target
+    for target in [
+        Target("onnx", ".onnx", write_onnx, load_onnx, "onnxruntime"),
+        Target("torch", ".pt", pytorch.write_torch, pytorch.load_torch, "PyTorch"),
+        Target("python", "_torch.py", pytorch.write_python_file, pytorch.load_python, "PyTorch"),
+        Target("pt2", ".pt2", pytorch.write_pt2, pytorch.load_pt2, "PyTorch"),
+        Target("openvino", ".xml", pytorch.write_openvino, pytorch.load_openvino, "OpenVINO"),
+        Target("pte", ".pte", pytorch.write_pte, pytorch.load_pte, "ExecuTorch"),
+    ]
 }
 
 
@@ -91,7 +100,7 @@ def find_target(name: str) -> Target:
     >>> find_target("onx")
     Traceback (most recent call last):
         ...
-    rebind.errors.ParameterError: export: to must be one of onnx; got 'onx'; did you mean 'onnx'?
+    rebind.errors.ParameterError: export: to must be one of onnx, ..., pte; got 'onx'; did you mean 'onnx'?
     """
     if name not in TARGETS:
         known = ", ".join(TARGETS)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["compile_with_openvino"]
+__all__ = ["compile_with_openvino", "openvino_model", "unreported"]
 
 #: Types that OpenVINO computes in as they are; of float64 and int64 it makes narrower ones.
 _TYPES = (torch.float32, torch.int32, torch.int8, torch.uint8, torch.bool)
@@ -37,24 +37,12 @@ def compile_with_openvino(module: torch.nn.Module, data: Sequence[Tensor]) -> Ca
     RuntimeError
         For a network that it cannot take.
     """
-    with _unreported():
-        try:
-            import openvino.frontend
-            from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                "this needs OpenVINO, which the extra 'openvino' brings: pip install 'rebind[openvino]'"
-            ) from None
     for tensor in (*data, *module.buffers()):
         if not tensor.is_cpu or tensor.dtype not in _TYPES:
             names = ", ".join(str(each).removeprefix("torch.") for each in _TYPES)
             raise RuntimeError(f"OpenVINO takes {names} on the CPU; got {tensor.dtype} on {tensor.device}")
     with _quiet():
-        exported = torch.export.export(module, tuple(data), strict=False)
-        # What `openvino.convert_model` does, which also reports each conversion to its makers.
-        frontend = openvino.frontend.FrontEndManager().load_by_framework("pytorch")
-        decoder = TorchFXPythonDecoder.from_exported_program(exported)  # to be held until all is converted
-        model = frontend.convert(frontend.load(decoder))
+        model = openvino_model(torch.export.export(module, tuple(data), strict=False))
     if len(model.inputs) != len(data):
         raise RuntimeError(f"OpenVINO's model must have {len(data)} inputs; it has {len(model.inputs)}")
     # It takes sizes for unknown, and would find them out in each run.
@@ -68,8 +56,30 @@ def compile_with_openvino(module: torch.nn.Module, data: Sequence[Tensor]) -> Ca
     return _Request(_core().compile_model(model, "CPU", settings))
 
 
+def openvino_model(program: torch.export.ExportedProgram) -> Any:
+    """Return OpenVINO's model of a program: what `openvino.convert_model` does, which also reports it to its makers.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Without OpenVINO.
+    """
+    with unreported():
+        try:
+            import openvino.frontend
+            from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                "this needs OpenVINO, which the extra 'openvino' brings: pip install 'rebind[openvino]'"
+            ) from None
+    with _quiet():
+        frontend = openvino.frontend.FrontEndManager().load_by_framework("pytorch")
+        decoder = TorchFXPythonDecoder.from_exported_program(program)  # to be held until all is converted
+        return frontend.convert(frontend.load(decoder))
+
+
 @contextlib.contextmanager
-def _unreported() -> Iterator[None]:
+def unreported() -> Iterator[None]:
     """Import OpenVINO as if its telemetry were not installed: the import itself is reported to its makers otherwise."""
     telemetry = "openvino_telemetry"
     before = sys.modules.get(telemetry)

@@ -52,9 +52,11 @@ def to_torch(
     """Return a network as a `torch.nn.Module` of PyTorch's own layers, in training mode as MXNet's.
 
     It has nothing of rebind in it: it can be trained, compiled, exported, copied and pickled as any other, and read
-    where there is no rebind. ``fc1_weight`` is its ``fc1.weight``, ``bn0_gamma`` its ``bn0.weight``,
-    ``bn0_moving_mean`` its ``bn0.running_mean``; parameters that several layers share have their own names. Its
-    `mxnet_names` maps its names to MXNet's. Losses give what they give in inference, and labels are no inputs.
+    where there is no rebind. A pickle of it holds the text of its classes, and reading the pickle runs that text.
+    ``fc1_weight`` is its ``fc1.weight``, ``bn0_gamma`` its ``bn0.weight``, ``bn0_moving_mean`` its
+    ``bn0.running_mean``; parameters that several layers share have their own names. Its `mxnet_names` maps its names to
+    MXNet's, its `mxnet_inputs` the arguments of ``forward`` to MXNet's inputs. Losses give what they give in inference,
+    and labels are no inputs.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def to_torch(
     written = write_network(symbol, {**arg_params, **(aux_params or {})}, shapes, types)
     module: Any = _run(written.source + _PICKLING)
     module.load_state_dict(written.state, strict=True)
-    module.mxnet_names = written.names
+    module.mxnet_names, module.mxnet_inputs = written.names, written.inputs
     network: nn.Module = module
     return network
 
@@ -141,6 +143,7 @@ def write_python(
     path = Path(path)
     path.write_text(written.source, encoding="utf-8")
     state = {name: value.contiguous().clone() for name, value in written.state.items()}
-    metadata = {"format": "pt", "rebind": __version__, "mxnet_names": json.dumps(written.names)}
+    names = {"mxnet_names": json.dumps(written.names), "mxnet_inputs": json.dumps(written.inputs)}
+    metadata = {"format": "pt", "rebind": __version__, **names}
     save_file(state, path.with_suffix(".safetensors"), metadata)
     return written

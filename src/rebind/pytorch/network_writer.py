@@ -52,7 +52,7 @@ class WrittenNetwork(NamedTuple):
     names
         From the names of parameters and buffers in `state` to MXNet's.
     inputs
-        The arguments of ``forward``.
+        From the arguments of ``forward``, in their order, to MXNet's names.
     outputs
         MXNet's names of what it returns.
     """
@@ -60,7 +60,7 @@ class WrittenNetwork(NamedTuple):
     source: str
     state: dict[str, Tensor]
     names: dict[str, str]
-    inputs: tuple[str, ...]
+    inputs: dict[str, str]
     outputs: tuple[str, ...]
 
 
@@ -144,20 +144,20 @@ class _Writer:
     def write(self) -> WrittenNetwork:
         context, graph = self._context, self._context.graph
         chosen = {id(node) for node in self._used}
-        inputs: list[str] = []
+        inputs: dict[str, str] = {}
         for node in graph.variables:
             if id(node) in chosen and node.name not in context.parameters:
-                self._values[Entry(node)] = self._names.new(node.name)
-                inputs.append(self._values[Entry(node)])
-                context.inputs[Entry(node)] = inputs[-1]
+                argument = self._names.new(node.name)
+                inputs[argument] = node.name
+                self._values[Entry(node)] = context.inputs[Entry(node)] = argument
                 if node.name in _SHORT:
                     self._current[node.name] = Entry(node)
         for position, node in enumerate(self._used):
             if isinstance(node, Application):
                 self._apply(node, position)
         results = [self._value(entry) for entry in graph.outputs]
-        source = self._source(inputs, results)
-        return WrittenNetwork(source, context.state, context.names, tuple(inputs), graph.output_names)
+        source = self._source(list(inputs), results)
+        return WrittenNetwork(source, context.state, context.names, inputs, graph.output_names)
 
     def _last_uses(self) -> dict[Entry, int]:
         last: dict[Entry, int] = {}
