@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 from .errors import AbsentFeatureError, AbsentNameError
 
-__all__ = ["AbsentClass", "absent_class", "absent_function", "old_names"]
+__all__ = ["AbsentClass", "absence", "absent_class", "absent_function", "old_names"]
 
 
 def old_names(module: str) -> Callable[[str], Any]:
@@ -86,3 +86,20 @@ def absent_function(name: str, instead: str) -> Callable[..., NoReturn]:
     absent.__name__ = absent.__qualname__ = name.rpartition(".")[2]
     absent.__doc__ = f"Raise: `{name}` is not part of rebind. {instead.removesuffix('.')}."
     return absent
+
+
+def absence(value: object) -> str | None:
+    """Return the sentence that a class or function from here says when it is used; None for any other value.
+
+    >>> absence(absent_function("gluon.utils.download", "Use curl"))
+    'gluon.utils.download is not part of rebind. Use curl.'
+    >>> absence(len) is None
+    True
+    """
+    if isinstance(value, _SaysWhat) and value is not AbsentClass:
+        whole: str = value.whole_name
+        instead: str = value.instead
+        return f"{whole} is not part of rebind. {instead.removesuffix('.')}."
+    if getattr(value, "__module__", None) == __name__ and getattr(value, "__name__", None) not in globals():
+        return (getattr(value, "__doc__", None) or "").removeprefix("Raise: ").replace("`", "") or None
+    return None

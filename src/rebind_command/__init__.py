@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 from click.shell_completion import shell_complete
 
-from . import models, programs, train
+from . import check, models, programs, train
 from .programs import parse
 
 __all__ = ["main", "parse"]
@@ -86,5 +86,6 @@ def rebind(context: click.Context) -> None:
         context.exit(2)
 
 
-for _command in (*programs.COMMANDS, *models.COMMANDS, *train.COMMANDS):
-    rebind.add_command(_command)
+for _group in (programs, check, models, train):
+    for _command in _group.COMMANDS:
+        rebind.add_command(_command)

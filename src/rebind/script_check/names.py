@@ -1,0 +1,123 @@
+"""What a dotted path of a program is: an object of rebind, of NumPy or of Python; or why it is none."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import warnings
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from .. import absent, compat
+from ..errors import MXNetError, near_names
+from .older_numpy import GONE as GONE_FROM_NUMPY
+from .older_python import GONE as GONE_FROM_PYTHON
+
+__all__ = ["UNKNOWN", "Missing", "look_up"]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why a path leads nowhere: the kind of the finding, and a sentence."""
+
+    kind: str
+    message: str
+
+
+#: A path that is not known to lead anywhere, or nowhere.
+UNKNOWN = object()
+
+
+def look_up(path: str) -> Any:
+    """Return what a path leads to, a `Missing`, or `UNKNOWN`.
+
+    >>> look_up("mxnet.nd.ones").__name__
+    'ones'
+    >>> look_up("mxnet.np").kind, look_up("builtins.xrange").kind
+    ('absent', 'python2')
+    """
+    first, _, rest = path.partition(".")
+    if first in ("mxnet", "rebind"):
+        return _in_package(first, rest.split(".") if rest else [])
+    if first == "numpy":
+        return _in_numpy(rest.split(".") if rest else [])
+    end = len(path)
+    while end > 0:
+        if path[:end] in GONE_FROM_PYTHON:
+            return Missing(
+                "python2", f"Python 3 has no {_short(path[:end])}; {GONE_FROM_PYTHON[path[:end]]}."
+            )
+        end = path.rfind(".", 0, end)
+    return UNKNOWN
+
+
+def _short(path: str) -> str:
+    return path.removeprefix("builtins.")
+
+
+def _in_package(package: str, names: list[str]) -> Any:
+    found: Any = compat.module_at("") if package == "mxnet" else sys.modules["rebind"]
+    for position, name in enumerate(names):
+        if not isinstance(found, ModuleType) and not isinstance(found, type):
+            return UNKNOWN  # an attribute of an object, which may be set as it is made
+        below = found
+        try:
+            found = getattr(below, name)
+        except (MXNetError, AttributeError) as error:
+            if isinstance(below, type):
+                reason = absent.absence(below)
+                return Missing("absent", reason) if reason else UNKNOWN
+            whole = ".".join(names[: position + 1])
+            return _missing(
+                f"{package}.{'.'.join(names[:position])}".removesuffix("."), whole, name, below, error
+            )
+    return found
+
+
+def _missing(module: str, whole: str, name: str, below: ModuleType, error: Exception) -> Missing:
+    reason = compat.absence_of(whole)
+    if reason is None and isinstance(error, MXNetError) and "is not part of rebind" in str(error):
+        reason = str(error)
+    if reason is not None:
+        return Missing("absent", reason)
+    hint = (
+        "."
+        if name.startswith("_")
+        else near_names(name, [other for other in dir(below) if not other.startswith("_")])
+    )
+    if name.startswith("_"):  # of the private names of MXNet's a few are left out
+        return Missing("absent", f"{module} has no {name!r} here{hint}")
+    if module.startswith("rebind"):
+        return Missing("mistake", f"{module} has no {name!r}{hint}")
+    return Missing("mistake", f"{module} has no {name!r}, neither here nor in MXNet 1.9.1{hint}")
+
+
+def _in_numpy(names: list[str]) -> Any:
+    import numpy
+
+    found: Any = numpy
+    for position, name in enumerate(names):
+        if not isinstance(found, ModuleType):
+            return UNKNOWN
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that are to go
+            try:
+                found = getattr(found, name)
+            except AttributeError:
+                path = ".".join(names[: position + 1])
+                if _is_module(f"numpy.{path}"):
+                    found = importlib.import_module(f"numpy.{path}")
+                    continue
+                mend = GONE_FROM_NUMPY.get(path)
+                hint = f"; write {mend}." if mend else near_names(name, dir(found))
+                return Missing("numpy", f"NumPy {numpy.__version__} has no np.{path}{hint}")
+    return found
+
+
+def _is_module(path: str) -> bool:
+    try:
+        return importlib.util.find_spec(path) is not None
+    except ModuleNotFoundError:
+        return False
