@@ -60,9 +60,8 @@ class Walk(ast.NodeVisitor):
         return self._findings
 
     def _add(self, node: ast.AST, kind: str, message: str, stops: bool = True) -> None:
-        line: int = (node.end_lineno if isinstance(node, ast.Attribute) else None) or getattr(
-            node, "lineno", 1
-        )
+        last = isinstance(node, ast.Attribute)  # of a chain over several lines, the line with the name
+        line: int = getattr(node, "end_lineno" if last else "lineno", None) or 1
         self._findings.add(Finding(self._file, line, kind, message.rstrip("."), stops))
 
     # Scopes
