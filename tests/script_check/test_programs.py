@@ -56,3 +56,29 @@ def test_messages_say_what_to_do(program: str, message: str) -> None:
     (finding,) = check_source(program, "a.py")
     assert finding.line == 2
     assert message in finding.message
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import rebind.convert.targets\nrebind.convert.targets.TARGETS",
+        "class Box:\n    def iteritems(self): ...\nBox().iteritems()",
+        "import box\nbox.has_key(1)",
+    ],
+)
+def test_nothing_is_said_of_what_is_there(program: str) -> None:
+    assert check_source(program, "a.py") == []
+
+
+@pytest.mark.parametrize(
+    ("call", "stops"),
+    [
+        ("mx.io.MNISTIter(input_shape=(784,))", False),
+        ("mx.sym.relu(axis=1)", False),
+        ("mx.io.NDArrayIter([1], batch=3)", True),
+        ("mx.sym.Pooling(kernal=(2, 2))", True),
+    ],
+)
+def test_arguments_that_are_ignored_are_notes(call: str, stops: bool) -> None:
+    (finding,) = check_source(f"import mxnet as mx\n{call}\n", "a.py")
+    assert (finding.kind, finding.stops) == ("keyword", stops)

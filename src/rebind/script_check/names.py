@@ -70,6 +70,9 @@ def _in_package(package: str, names: list[str]) -> Any:
                 reason = absent.absence(below)
                 return Missing("absent", reason) if reason else UNKNOWN
             whole = ".".join(names[: position + 1])
+            if package == "rebind" and _is_module(f"rebind.{whole}"):
+                found = importlib.import_module(f"rebind.{whole}")
+                continue
             return _missing(
                 f"{package}.{'.'.join(names[:position])}".removesuffix("."), whole, name, below, error
             )

@@ -48,6 +48,7 @@ class Walk(ast.NodeVisitor):
         self._scope = Scope(tree)
         self._findings: set[Finding] = set()
         self._tried = False
+        self._defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         self._called = {
             node.func.id
             for node in ast.walk(tree)
@@ -186,13 +187,11 @@ class Walk(ast.NodeVisitor):
             self._add(node, "value", f"{path.removeprefix('mxnet.')}: {row.sentence}", row.stops)
 
     def _check_method(self, node: ast.Call) -> None:
-        """Report methods of a dict that are gone."""
-        if (
-            isinstance(node.func, ast.Attribute)
-            and node.func.attr in older_python.METHODS
-            and not self._tried
-        ):
-            name = node.func.attr
+        """Report methods of a dict that are gone; classes of the program's own may have them."""
+        name = _method(node)
+        if name not in older_python.METHODS or name in self._defined or self._tried:
+            return
+        if self._scope.path(node.func) is None:
             self._add(node.func, "python2", f"a dict has no {name}; {older_python.METHODS[name]}")
 
     def _check_pickle(self, node: ast.Call, path: str) -> None:
