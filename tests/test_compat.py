@@ -312,10 +312,6 @@ def test_names_can_be_imported(mx: Any, line: str) -> None:
             lambda mx: mx.profiler.set_config(filename="profile.json"),
             r"mxnet\.profiler\.set_config is not part of rebind\. torch\.profiler",
         ),
-        (
-            lambda mx: mx.onnx.mx2onnx.export_model(),
-            r"onnx\.mx2onnx\.export_model is not part .*save_checkpoint",
-        ),
         (lambda mx: mx.rtc.CudaModule(""), r"rtc\.CudaModule is not part of rebind\. Write CUDA kernels"),
         (
             lambda mx: mx.contrib.tensorboard.LogMetricsCallback("logs"),
@@ -587,7 +583,7 @@ def test_the_garbage_collector_is_as_before_the_import(before: str, wanted: str)
 
 
 ABSENT = """
-    profiler onnx rtc library notebook kvstore_server np npx th contrib.onnx contrib.quantization contrib.tensorboard
+    profiler rtc library notebook kvstore_server np npx th contrib.quantization contrib.tensorboard
     contrib.io nd.np sym.np nd.contrib.dgl_subgraph io.MXDataIter model._train_multi_device kvstore.KVStoreServer
     gluon.Trainer.step gluon.data.DataLoader.lower base.check_call autograd.check_call
 """
@@ -607,7 +603,6 @@ def test_a_name_that_is_absent_says_so_and_is_no_attribute(path: str) -> None:
     [
         "import rebind.profiler",
         "from rebind import profiler",
-        "from rebind.contrib import onnx",
         "import rebind.contrib.quantization",
         "from rebind.contrib.tensorboard import LogMetricsCallback",
         "from rebind.kvstore_server import KVStoreServer",

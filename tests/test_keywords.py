@@ -53,6 +53,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "Executor.forward": lambda: bound().forward(**WRONG),
     "Executor.reshape": lambda: bound().reshape(**WRONG),
     "Symbol.reshape": lambda: X.reshape((1,), **WRONG),
+    "models.get": lambda: mx.models.get("mlp", **WRONG),
     **{
         f"NDArray.{name}": lambda call=call: call(mx.nd.ones((2, 1)))
         for name, call in {

@@ -51,9 +51,9 @@ _ON_FIRST_USE = OnFirstUse(
             **{
                 module: module
                 for module in (
-                    "callback", "checkpoint", "convert", "distributed", "initializer", "io", "kvstore", "lr_scheduler",
-                    "metric", "model", "models", "module", "monitor", "operator", "optimizer", "progress", "protocols",
-                    "random", "recordio", "rnn", "test_utils", "viz",
+                    "callback", "checkpoint", "convert", "distributed", "initializer", "io", "kvstore",
+                    "lr_scheduler", "metric", "model", "models", "module", "monitor", "onnx", "operator",
+                    "optimizer", "progress", "protocols", "random", "recordio", "rnn", "test_utils", "viz",
                 )
             },
             "init": "initializer", "kv": "kvstore", "mod": "module", "mon": "monitor", "visualization": "viz",

@@ -6,19 +6,10 @@ from .table import BY_NAME, TABLE, Absent, Later
 
 __all__ = ["MODULES", "STANDS_FOR"]
 
-_ONNX_EXPORT = "export_model get_operator_support"
-_ONNX_IMPORT = "export_model get_model_metadata import_model import_to_gluon"
-
 # The public names of modules that rebind does not have, or not yet, by MXNet's path. A program can import them; what to
 # use instead is in the table of paths, in the row of the path or of one above it.
 MODULES: dict[str, str] = {
     "contrib.io": "DataLoaderIter",
-    "contrib.onnx": _ONNX_IMPORT,
-    "contrib.onnx.mx2onnx": "export_model",
-    "contrib.onnx.onnx2mx": "",
-    "contrib.onnx.onnx2mx.import_model": "GraphProto get_model_metadata import_model",
-    "contrib.onnx.onnx2mx.import_onnx": "GraphProto",
-    "contrib.onnx.onnx2mx.import_to_gluon": "GraphProto import_to_gluon",
     "contrib.quantization": """
         calib_graph combine_histogram quantize_graph quantize_model quantize_model_mkldnn quantize_net quantize_net_v2
     """,
@@ -27,9 +18,6 @@ MODULES: dict[str, str] = {
     "library": "load",
     "notebook": "bokeh",
     "notebook.callback": "LiveBokehChart LiveLearningCurve LiveTimeSeries PandasLogger args_wrapper",
-    "onnx": _ONNX_EXPORT,
-    "onnx.mx2onnx": _ONNX_EXPORT,
-    "onnx.mx2onnx._export_model": f"{_ONNX_EXPORT} MXNetGraph",
     "profiler": """
         Counter Domain Event Frame Marker Task dump dump_profile dumps pause profiler_set_config profiler_set_state
         resume set_config set_kvstore_handle set_state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from typing import Any
 
@@ -61,7 +60,7 @@ def train(
     )
     held_out = val and ImageRecordIter(path_imgrec=val, data_shape=shape, batch_size=batch_size)
     sizes = {"image_shape": shape} if model.startswith("resnet") else {}
-    module = Module(get(model, num_classes=classes, **sizes), logger=logging.getLogger("rebind.train"))
+    module = Module(get(model, num_classes=classes, **sizes))
     module.fit(
         batches,
         eval_data=held_out or None,
@@ -78,7 +77,6 @@ def train(
 
 def run_train(*arguments: Any, **options: Any) -> int:
     """Train as `train` does, with a line for each epoch; return the command's exit code, 1 if it fails."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         train(*arguments, **options)
     except (MXNetError, OSError, ImportError) as error:

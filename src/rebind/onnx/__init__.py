@@ -1,7 +1,22 @@
-"""Networks to ONNX and back: `export_model` and `import_model` of MXNet's ``mx.onnx``."""
+"""Networks to ONNX and back: `export_model` and `import_model` of MXNet's ``mx.onnx`` and ``mx.contrib.onnx``."""
+
+try:
+    import onnx_ir  # noqa: F401  # one sentence, rather than an error from the module that comes first
+except ModuleNotFoundError as _error:
+    raise ImportError(
+        "mx.onnx: this needs onnx-ir, which the extra 'onnx' installs: pip install 'rebind[onnx]'"
+    ) from _error
 
 from .export import to_onnx
 from .exporting import export_model
+from .metadata import get_model_metadata, get_operator_support
 from .reading import import_model, import_to_gluon
 
-__all__ = ["export_model", "import_model", "import_to_gluon", "to_onnx"]
+__all__ = [
+    "export_model",
+    "get_model_metadata",
+    "get_operator_support",
+    "import_model",
+    "import_to_gluon",
+    "to_onnx",
+]

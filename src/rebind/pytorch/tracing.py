@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, fx
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 
+from .._torch.tracing import fake_tensor_mode
 from ..graph import Application
 from ..ops._reading import without_reading
 
@@ -78,7 +78,11 @@ def trace_call(
 def _fake_inputs(
     inputs: Sequence[tuple[tuple[int, ...], tuple[int, ...], torch.dtype]], environment: ShapeEnv
 ) -> list[Tensor]:
-    mode = FakeTensorMode(shape_env=environment, allow_non_fake_inputs=True)
+    if fake_tensor_mode is None:
+        raise ValueError(
+            "it is traced with a private name of PyTorch, which REBIND_PRIVATE_TORCH=0 leaves alone"
+        )
+    mode = fake_tensor_mode(shape_env=environment, allow_non_fake_inputs=True)
     fakes: list[Tensor] = []
     for shape, free, dtype in inputs:
         # DUCK: free axes that have one size are one size, such as that of the batch.

@@ -32,5 +32,5 @@ def identity(writer: NodeWriter, data: ir.Value) -> ir.Value:
 
 @translation("_identity_with_attr_like_rhs")
 def identity_like(writer: NodeWriter, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """Write the first input; the second has only told its shape."""
+    """Write the first input; the second was there for its shape."""
     return writer.op("Identity", lhs)

@@ -73,7 +73,7 @@ def reshape_by_codes(writer: NodeWriter, data: ir.Value) -> ir.Value:
 
 
 def _legacy_codes(target: Shape, keep_highest: bool) -> list[int]:
-    """Return ``target_shape`` in ONNX's codes: its 0 is what is left; a highest axis that is kept comes first."""
+    """Return ``target_shape`` in ONNX's codes: its 0 is what is left; a highest axis that stays comes first."""
     codes = [n or -1 for n in target]
     return [0, *codes[1:]] if keep_highest else codes
 
