@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("page", ["how_it_works", "extending", "models", "sparse"])
+@pytest.mark.parametrize("page", ["how_it_works", "extending", "leaving", "models", "sparse"])
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     options = ["-o", "ELLIPSIS", "-o", "NORMALIZE_WHITESPACE", "-o", "FAIL_FAST"]
     done = subprocess.run(
