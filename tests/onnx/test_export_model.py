@@ -104,3 +104,14 @@ def test_an_output_that_is_there_twice_has_two_names(tmp_path: Path) -> None:
     path = export_model(mx.sym.Group([net, net]), PARAMS, [(2, 4)], onnx_file_path=str(tmp_path / "g.onnx"))
     assert len(set(names(onnx.load(path).graph.output))) == 2
     np.testing.assert_array_equal(*run(path))
+
+
+def test_features_behind_a_blockgrad_stay_an_output(tmp_path: Path) -> None:
+    features = mx.sym.Activation(mx.sym.var("data"), act_type="relu", name="relu")
+    net = mx.sym.Group(
+        [mx.sym.SoftmaxOutput(features, name="softmax"), mx.sym.BlockGrad(features, name="features")]
+    )
+    path = mx.onnx.export_model(net, {}, [(2, 3)], onnx_file_path=str(tmp_path / "net.onnx"))
+    found = mx.onnx.get_model_metadata(path)
+    assert found["output_tensor_data"] == [("softmax", (2, 3)), ("features", (2, 3))]
+    assert [name for name, *_ in found["input_tensor_data"]] == ["data"]

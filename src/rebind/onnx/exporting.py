@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from ..dtypes import DTypeLike
 from ..errors import MXNetError
-from ..graph import Application, Graph, deployed
+from ..graph import Application, Deployment, Graph, deployed
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
 from ..symbol import Symbol
@@ -91,7 +91,7 @@ def export_model(
     'relu'
     """
     symbol = sym if isinstance(sym, Symbol) else load_symbol(sym)
-    deployment = deployed(symbol.graph)
+    deployment = _deployed_with_features(symbol.graph)
     arrays = _parameters(params)
     inputs = [node.name for node in deployment.graph.variables if node.name not in arrays]
     fixed = in_shapes if in_shapes is not None else input_shape
@@ -112,6 +112,18 @@ def export_model(
         print(*deployment.left_out, sep="\n")
     _save(model, onnx_file_path, large_model)
     return onnx_file_path
+
+
+def _deployed_with_features(graph: Graph) -> Deployment:
+    """Return what is used after training, with outputs of `BlockGrad` too: MXNet's exporter writes those."""
+    deployment = deployed(graph)
+    predicted = set(deployment.graph.output_names)
+    wanted = [
+        entry.name
+        for entry in graph.outputs
+        if entry.name in predicted or getattr(entry.node.operator, "name", "") == "BlockGrad"
+    ]
+    return deployment if predicted >= set(wanted) else deployed(graph, outputs=wanted)
 
 
 def _parameters(params: _Params | str | os.PathLike) -> dict[str, NDArray]:
