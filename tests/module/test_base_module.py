@@ -1,3 +1,6 @@
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 import rebind as mx
@@ -91,3 +94,23 @@ def test_read_descs():
     assert found[1].dtype == "float64" and found[2].layout == "T"
     with pytest.raises(TypeError, match="it must hold DataDesc records or pairs"):
         read_descs([("a",)], "it")
+
+
+@pytest.mark.parametrize("kind", ["array", "iterator", "batches"])
+def test_a_loaded_module_binds_itself_to_what_it_predicts(kind: str, tmp_path: Path) -> None:
+    net = mx.sym.SoftmaxOutput(
+        mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc"), name="softmax"
+    )
+    module = mx.mod.Module(net)
+    module.bind([("data", (5, 3))], [("softmax_label", (5,))])
+    module.init_params(mx.init.Normal(1))
+    module.save_checkpoint(str(tmp_path / "net"), 1)
+    x = np.arange(15, dtype="float32").reshape(5, 3) / 10
+    data = {
+        "array": x,
+        "iterator": mx.io.NDArrayIter(x, batch_size=2),
+        "batches": [mx.io.DataBatch([mx.nd.array(x)])],
+    }
+    loaded = mx.mod.Module.load(str(tmp_path / "net"), 1)
+    np.testing.assert_allclose(loaded.predict(data[kind]).asnumpy(), module.predict(x).asnumpy(), rtol=1e-6)
+    assert not loaded.for_training

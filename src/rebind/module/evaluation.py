@@ -288,6 +288,9 @@ def predict(
 ) -> Predictions:
     """Return the outputs for a data set, without padding.
 
+    A module that has parameters and is not bound, as `Module.load` returns it, is bound for inference to the shapes of
+    the data; MXNet asks for `bind` first.
+
     Parameters
     ----------
     eval_data
@@ -312,6 +315,11 @@ def predict(
     >>> module.predict(mx.nd.array([2, 3])).asnumpy().tolist()
     [4.0, 9.0]
     """
+    if module.params_initialized and not module.binded:
+        source = as_source(
+            eval_data, "predict: eval_data", module, batch_size=batch_size or 32, labelled=False
+        )
+        module.bind(source.provide_data, for_training=False)
     need_steps(module, "predict()", "bind", "init_params")
     check_kind(
         "predict", FLAG, merge_batches=merge_batches, reset=reset, always_output_list=always_output_list
