@@ -96,7 +96,7 @@ def test_read_descs():
         read_descs([("a",)], "it")
 
 
-@pytest.mark.parametrize("kind", ["array", "iterator", "batches"])
+@pytest.mark.parametrize("kind", ["array", "iterator", "batches", "generator"])
 def test_a_loaded_module_binds_itself_to_what_it_predicts(kind: str, tmp_path: Path) -> None:
     net = mx.sym.SoftmaxOutput(
         mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc"), name="softmax"
@@ -110,6 +110,7 @@ def test_a_loaded_module_binds_itself_to_what_it_predicts(kind: str, tmp_path: P
         "array": x,
         "iterator": mx.io.NDArrayIter(x, batch_size=2),
         "batches": [mx.io.DataBatch([mx.nd.array(x)])],
+        "generator": (mx.io.DataBatch([mx.nd.array(rows)]) for rows in (x[:2], x[2:])),
     }
     loaded = mx.mod.Module.load(str(tmp_path / "net"), 1)
     np.testing.assert_allclose(loaded.predict(data[kind]).asnumpy(), module.predict(x).asnumpy(), rtol=1e-6)

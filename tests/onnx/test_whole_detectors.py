@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.onnx.running import session_of
-from tests.onnx.test_control_flow import translated
 
 import rebind as mx
 from rebind.onnx import to_onnx
@@ -72,7 +71,6 @@ def drawn(
     return {k: v for k, v in given.items() if k not in inputs}, {k: given[k] for k in inputs}
 
 
-@pytest.mark.skipif(not translated(ssd()), reason="operators of other families are not there")
 def test_a_detector_at_any_size_of_the_image() -> None:
     net = ssd()
     params, _ = drawn(net, ("data",), data=(2, 3, 16, 16))
@@ -86,7 +84,6 @@ def test_a_detector_at_any_size_of_the_image() -> None:
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru"])
-@pytest.mark.skipif(not translated(crnn("gru")), reason="operators of other families are not there")
 def test_a_reader_of_text_of_any_width(mode: str) -> None:
     net = crnn(mode)
     inputs = ("data", "state", *(("cell",) if mode == "lstm" else ()))

@@ -16,8 +16,8 @@ from torch.export import Dim, ExportedProgram
 
 from ..errors import MXNetError
 from ..executor.openvino import openvino_model, unreported
+from ..extras import imported
 from ..pytorch import to_torch, write_python
-from .extras import imported
 from .network import Network
 from .samples import random_samples
 

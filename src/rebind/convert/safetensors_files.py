@@ -11,10 +11,10 @@ import torch
 
 from .._version import __version__
 from ..errors import FormatError
+from ..extras import imported
 from ..files import atomic_write
 from ..ndarray import NDArray
 from ..symbol import Symbol, load_json
-from .extras import imported
 
 __all__ = ["load_safetensors", "save_safetensors"]
 

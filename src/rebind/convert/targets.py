@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import ParameterError, near_names
+from ..extras import imported
 from . import pytorch_targets as pytorch
-from .extras import imported
 from .network import Network
 
 __all__ = ["TARGETS", "Runner", "Target", "find_target"]

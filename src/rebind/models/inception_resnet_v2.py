@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import symbol as sym
 from ..symbol import Symbol
-from .inception_v4 import conv
+from .inception_v4 import conv, reduction_a
 from .layers import add, average_pool, convolution, global_pool, max_pool, relu
 
 __all__ = ["inception_resnet_v2"]
@@ -15,7 +15,7 @@ def inception_resnet_v2(num_classes: int = 1000) -> Symbol:
     data = _stem(sym.var("data"))
     for index in range(1, 11):
         data = _block35(data, f"block35_{index}")
-    data = _reduction_a(data, "reduction_a")
+    data = reduction_a(data, "reduction_a", (256, 256, 384))
     for index in range(1, 21):
         data = _block17(data, f"block17_{index}")
     data = _reduction_b(data, "reduction_b")
@@ -72,16 +72,6 @@ def _block8(data: Symbol, name: str, scale: float, last: bool = False) -> Symbol
     lines = conv(conv(data, f"{name}_3x3_1", 192), f"{name}_3x3_2", 224, (1, 3), pad=(0, 1))
     lines = conv(lines, f"{name}_3x3_3", 256, (3, 1), pad=(1, 0))
     return _residual(data, name, [conv(data, f"{name}_1x1", 192), lines], 2080, scale, last)
-
-
-def _reduction_a(data: Symbol, name: str) -> Symbol:
-    double = conv(conv(data, f"{name}_double_1", 256), f"{name}_double_2", 256, 3, pad=1)
-    return sym.Concat(
-        conv(data, f"{name}_3x3", 384, 3, 2),
-        conv(double, f"{name}_double_3", 384, 3, 2),
-        max_pool(data, f"{name}_pool"),
-        name=f"{name}_concat",
-    )
 
 
 def _reduction_b(data: Symbol, name: str) -> Symbol:

@@ -6,7 +6,7 @@ from .. import symbol as sym
 from ..symbol import Symbol
 from .layers import Size, average_pool, batch_norm, convolution, global_pool, max_pool, relu
 
-__all__ = ["conv", "inception_v4"]
+__all__ = ["conv", "inception_v4", "reduction_a"]
 
 
 def inception_v4(num_classes: int = 1000) -> Symbol:
@@ -14,7 +14,7 @@ def inception_v4(num_classes: int = 1000) -> Symbol:
     data = _stem(sym.var("data"))
     for index in range(1, 5):
         data = _block_a(data, f"in4a_{index}")
-    data = _reduction_a(data, "re4a")
+    data = reduction_a(data, "re4a", (192, 224, 256))
     for index in range(1, 8):
         data = _block_b(data, f"in4b_{index}")
     data = _reduction_b(data, "re4b")
@@ -69,11 +69,13 @@ def _block_a(data: Symbol, name: str) -> Symbol:
     )
 
 
-def _reduction_a(data: Symbol, name: str) -> Symbol:
-    double = conv(conv(data, f"{name}_double_1", 192), f"{name}_double_2", 224, 3, pad=1)
+def reduction_a(data: Symbol, name: str, filters: tuple[int, int, int]) -> Symbol:
+    """Halve height and width; `filters` are those of the branch with three convolutions."""
+    first, second, third = filters
+    double = conv(conv(data, f"{name}_double_1", first), f"{name}_double_2", second, 3, pad=1)
     return sym.Concat(
         conv(data, f"{name}_3x3", 384, 3, 2),
-        conv(double, f"{name}_double_3", 256, 3, 2),
+        conv(double, f"{name}_double_3", third, 3, 2),
         max_pool(data, f"{name}_pool"),
         name=f"{name}_concat",
     )

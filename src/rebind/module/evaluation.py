@@ -320,6 +320,8 @@ def predict(
             eval_data, "predict: eval_data", module, batch_size=batch_size or 32, labelled=False
         )
         module.bind(source.provide_data, for_training=False)
+        if not is_arrays(eval_data):
+            eval_data = source  # an iterable may be read once only, and its first batch gave the shapes
     need_steps(module, "predict()", "bind", "init_params")
     check_kind(
         "predict", FLAG, merge_batches=merge_batches, reset=reset, always_output_list=always_output_list

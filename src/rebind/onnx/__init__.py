@@ -1,12 +1,10 @@
 """Networks to ONNX and back: `export_model` and `import_model` of MXNet's ``mx.onnx`` and ``mx.contrib.onnx``."""
 
-try:
-    import onnx_ir  # noqa: F401  # one sentence, rather than an error from the module that comes first
-except ModuleNotFoundError as _error:
-    raise ImportError(
-        "mx.onnx: this needs onnx-ir, which the extra 'onnx' installs: pip install 'rebind[onnx]'"
-    ) from _error
+from ..extras import imported
 
+imported("onnx_ir", "onnx", "mx.onnx")  # one sentence, rather than an error from the module that comes first
+
+# isort: split
 from .export import to_onnx
 from .exporting import export_model
 from .metadata import get_model_metadata, get_operator_support

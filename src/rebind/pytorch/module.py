@@ -14,6 +14,7 @@ from torch import nn
 
 from .._version import __version__
 from ..dtypes import DTypeLike
+from ..extras import imported
 from ..ndarray import NDArray
 from ..shapes import Shape
 from ..symbol import Symbol
@@ -133,17 +134,12 @@ def write_python(
     WrittenNetwork
         The text, the state, and the names.
     """
-    try:
-        from safetensors.torch import save_file
-    except ImportError as error:
-        raise ImportError(
-            "write_python: this needs safetensors, which an extra installs: pip install 'rebind[safetensors]'"
-        ) from error
+    safetensors = imported("safetensors.torch", "safetensors", "write_python")
     written = write_network(symbol, params, shapes, types)
     path = Path(path)
     path.write_text(written.source, encoding="utf-8")
     state = {name: value.contiguous().clone() for name, value in written.state.items()}
     names = {"mxnet_names": json.dumps(written.names), "mxnet_inputs": json.dumps(written.inputs)}
     metadata = {"format": "pt", "rebind": __version__, **names}
-    save_file(state, path.with_suffix(".safetensors"), metadata)
+    safetensors.save_file(state, path.with_suffix(".safetensors"), metadata)
     return written

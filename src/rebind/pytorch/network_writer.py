@@ -143,10 +143,10 @@ class _Writer:
 
     def write(self) -> WrittenNetwork:
         context, graph = self._context, self._context.graph
-        chosen = {id(node) for node in self._used}
+        chosen = set(self._used)
         inputs: dict[str, str] = {}
         for node in graph.variables:
-            if id(node) in chosen and node.name not in context.parameters:
+            if node in chosen and node.name not in context.parameters:
                 argument = self._names.new(node.name)
                 inputs[argument] = node.name
                 self._values[Entry(node)] = context.inputs[Entry(node)] = argument

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx_ir as ir
 import torch
 
+from ....params import Params
 from ....shapes import Shape
 from ..node_writer import NodeWriter
 from ..translations import translation
@@ -54,6 +57,14 @@ def symmetric(pad: Shape, axes: int) -> list[int]:
     return [*(pad or (0,) * axes)] * 2
 
 
+def _windows(p: Params) -> dict[str, Any]:
+    """Return the attributes of windows that convolutions and their transposes share."""
+    ones = (1,) * len(p.kernel)
+    return {
+        "kernel_shape": p.kernel, "strides": p.stride or ones, "dilations": p.dilate or ones, "group": p.num_group,
+    }  # fmt: skip
+
+
 @translation("Convolution", "Convolution_v1")
 def convolution(
     writer: NodeWriter, data: ir.Value, weight: ir.Value, bias: ir.Value | None = None
@@ -68,11 +79,8 @@ def convolution(
         data,
         weight,
         bias,
-        kernel_shape=p.kernel,
-        strides=p.stride or (1,) * axes,
-        dilations=p.dilate or (1,) * axes,
+        **_windows(p),
         pads=symmetric(p.pad, axes),
-        group=p.num_group,
     )
     return from_channels_first(writer, out, axes + 2) if last else out
 
@@ -93,10 +101,7 @@ def deconvolution(
         data,
         weight,
         bias,
-        kernel_shape=p.kernel,
-        strides=p.stride or (1,) * axes,
-        dilations=p.dilate or (1,) * axes,
-        group=p.num_group,
+        **_windows(p),
         output_shape=target,
         pads=symmetric(p.pad, axes) if target is None else None,
         output_padding=(p.adj or (0,) * axes) if target is None else None,

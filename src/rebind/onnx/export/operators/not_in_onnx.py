@@ -1,4 +1,4 @@
-"""Why ONNX cannot say some operators: those for tensors, for training, and those that no network of a user holds."""
+"""Why ONNX cannot say some operators, such as those for training and those that no network of a user holds."""
 
 from __future__ import annotations
 
@@ -46,4 +46,31 @@ give_reason("what it computes is code of the user's in Python", "Custom")
 give_reason(
     "it is a step of rebind's own: networks go out as the user wrote them",
     "_channels_last", "_contiguous", "_joint_cells", "_joint_fully_connected", "_stack_rows",
+)  # fmt: skip
+give_reason("it is a loss: its sums over alignments belong to training", "CTCLoss", "WarpCTC")
+give_reason(
+    "it makes what a detector learns from labels, which belongs to training", "_contrib_MultiBoxTarget"
+)
+give_reason(
+    "it finds ranges while a network is quantized; the network itself holds them",
+    "_contrib_calibrate_entropy",
+)
+give_reason("it is the likelihood of a point process, which is maximized in training", "_contrib_hawkesll")
+give_reason("it takes pairs one after the other, which belongs to training", "_contrib_bipartite_matching")
+give_reason("ONNX's recurrent layers have no form in whole numbers", "_contrib_quantized_rnn")
+give_reason(
+    "it takes sparse arrays, and ONNX's are dense", "_sparse_retain", "_contrib_getnnz", "_contrib_edge_id"
+)
+give_reason(
+    "it rounds as OpenCV does, which Resize does not; resize images before the network", "_image_resize"
+)
+give_reason(
+    "it changes images by chance, which belongs to training",
+    *(
+        f"_image_random_{what}"
+        for what in (
+            "brightness", "color_jitter", "contrast", "flip_left_right", "flip_top_bottom", "hue", "lighting",
+            "saturation",
+        )
+    ),
 )  # fmt: skip
