@@ -46,7 +46,7 @@ def _tcp_infos(but_port: int | None = None) -> Iterator[bytes]:
                 continue
             with socket.socket(fileno=os.dup(number)) as each:
                 if each.type == socket.SOCK_STREAM and each.family in (socket.AF_INET, socket.AF_INET6):
-                    if but_port in (each.getsockname()[1], each.getpeername()[1]):
+                    if but_port and but_port in (each.getsockname()[1], each.getpeername()[1]):
                         continue
                     yield each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LENGTH)
         except OSError:  # closed meanwhile, or it listens

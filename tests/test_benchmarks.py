@@ -37,23 +37,30 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_workers_agree() -> None:
     ended = python("-m", "benchmarks", "--rows", "mlp", "--engines", "rebind,torch", "--check")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "rebind" in ended.stdout and "agrees" in ended.stdout
 
 
-def test_the_benchmark_of_gpus_runs_and_without_one_says_so(tmp_path: Path) -> None:
-    chosen = "--rows", "mlp-4096", "--engines", "rebind,rebind-bfloat16,torch-bfloat16", "--quick"
+OF_GPUS = "--rows", "mlp-4096", "--engines", "rebind,rebind-bfloat16,torch-bfloat16", "--quick"
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_gpus_runs(tmp_path: Path) -> None:
     ended = python(
-        "-m", "benchmarks.gpu", "--device", "cpu", *chosen, "--json", str(tmp_path / "samples.json")
+        "-m", "benchmarks.gpu", "--device", "cpu", *OF_GPUS, "--json", str(tmp_path / "samples.json")
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     engines = json.loads((tmp_path / "samples.json").read_text())["rows"][0]["engines"]
     assert [len(engine["samples_ms"]) for engine in engines.values()] == [5, 5, 5]
-    if not torch.cuda.is_available():
-        refused = python("-m", "benchmarks.gpu", *chosen)
-        assert refused.returncode == 2 and "needs a CUDA device" in refused.stderr
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_the_benchmark_of_gpus_says_that_there_is_none() -> None:
+    refused = python("-m", "benchmarks.gpu", *OF_GPUS)
+    assert refused.returncode == 2 and "needs a CUDA device" in refused.stderr
 
 
 def test_networks_of_many_kinds_agree() -> None:
