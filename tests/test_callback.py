@@ -1,6 +1,5 @@
 """Lines are those of MXNet 1.9.1 (read from its log)."""
 
-import json
 import logging
 import os
 import re
@@ -147,7 +146,7 @@ def test_log_train_metric_resets_where_asked(auto_reset):
     assert np.isnan(made.get()[1][0]) == auto_reset
 
 
-SYMBOL = SimpleNamespace(tojson=lambda **_: '{"nodes": []}')
+SYMBOL = mx.sym.var("data")
 ARGS, AUX = {"w": array(np.arange(3))}, {"m": array(np.ones(2))}
 
 
@@ -165,7 +164,7 @@ def test_do_checkpoint(period, saved, tmp_path, lines):
 def test_what_a_checkpoint_holds(tmp_path):
     prefix = str(tmp_path / "net")
     callback.do_checkpoint(prefix)(3, SYMBOL, ARGS, AUX)
-    assert json.loads((tmp_path / "net-symbol.json").read_text()) == {"nodes": []}
+    assert (tmp_path / "net-symbol.json").read_text() == SYMBOL.tojson()
     args, aux = checkpoint.load_params(prefix, 4)
     assert (list(args), list(aux)) == (["w"], ["m"])
     np.testing.assert_array_equal(args["w"].asnumpy(), [0, 1, 2])

@@ -184,6 +184,7 @@ def names_again(exe: Any, is_train: bool = True) -> set[str]:
 # The same numbers.
 
 
+@pytest.mark.sampled
 @all_networks
 @pytest.mark.parametrize("is_train", [True, False], ids=["training", "inference"])
 @pytest.mark.parametrize("grad_req", ["write", "add"])
@@ -423,7 +424,9 @@ SHARES: dict[str, tuple[Callable[[], Any], tuple[int, ...], float, float]] = {
 
 @uses_private_names
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of blocks that were there before the profiler
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize(
+    "name", ["residual", *(pytest.param(name, marks=pytest.mark.slow) for name in ("recurrent", "chain"))]
+)
 def test_less_memory_is_taken(name: str) -> None:
     make, shape, share_kept, share_peak = SHARES[name]
     kept, peak, left, dropped = [], [], [], []

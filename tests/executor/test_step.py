@@ -89,9 +89,16 @@ CASES: dict[str, Case] = {
 }
 SLOW = {"resnet50", "lstm"}
 WITH_ZEROS = {"lstm", "mixed"}  # of float32, as the first states of recurrent layers
-all_cases = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES]
-)
+COMPILED_FOR_LONG = SLOW | {"resnet18"}
+
+
+def cases(slow: set[str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=pytest.mark.slow if name in slow else ()) for name in CASES]
+    )
+
+
+all_cases, compiled_cases = cases(SLOW), cases(COMPILED_FOR_LONG)
 INPUTS = {"data", "softmax_label", "more"}
 
 
@@ -169,6 +176,7 @@ def close(found: Sequence[Any], wanted: Sequence[Any]) -> None:
             torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sampled
 @all_cases
 @pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_a_step_is_what_an_executor_does(name: str, training: bool) -> None:
@@ -200,8 +208,9 @@ def test_a_step_is_what_an_executor_does(name: str, training: bool) -> None:
         close(states, [state.tensor for state in exe.aux_arrays])
 
 
+@pytest.mark.sampled
 @follows_gradients
-@all_cases
+@compiled_cases
 @pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_forward_backward_and_update_are_compiled_whole(name: str, training: bool) -> None:
     prepared = Prepared(name, training)
@@ -228,6 +237,7 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled
 @all_cases
 @pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 @pytest.mark.parametrize("rule", OPTIMIZERS)
@@ -253,8 +263,9 @@ def test_a_whole_step_is_forward_backward_and_update(name: str, training: bool, 
     close(found.new_weights, [weight.tensor for weight in weights])
 
 
+@pytest.mark.sampled
 @follows_gradients
-@all_cases
+@compiled_cases
 @pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 def test_a_whole_step_is_compiled_once_for_all_learning_rates(name: str, training: bool) -> None:
     prepared = Prepared(name, training)

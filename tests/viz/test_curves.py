@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 
 import pytest
 
@@ -27,14 +27,14 @@ def test_nothing_to_draw(history, tmp_path):
         plot_history(history, tmp_path / "training.png")
 
 
-def test_missing_extra_is_named(monkeypatch, tmp_path):
-    real = builtins.__import__
-
-    def without_matplotlib(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
+@pytest.mark.parametrize("broken", [False, True])
+def test_missing_extra_is_named(broken, monkeypatch, tmp_path):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    if broken:
+        (tmp_path / "matplotlib.py").write_text("raise ImportError('a library that it needs is missing')")
+        monkeypatch.syspath_prepend(tmp_path)
+    else:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"plot_history: .* pip install 'rebind\[viz\]'"):
         plot_history(HISTORY, tmp_path / "training.png")

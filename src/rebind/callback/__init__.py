@@ -4,9 +4,10 @@ Batch callbacks take a record with `epoch`, `nbatch`, `eval_metric` and `locals`
 ``(epoch, symbol, arg_params, aux_params)``. A member of ``callbacks=[...]`` has hooks for several events: `Callback`.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
+from ..completion import listing as _listing
 from .averaging import ExponentialMovingAverage
 from .hooks import Callback, EpochRecord
 from .records import BatchEndParam, StopTraining
@@ -14,6 +15,7 @@ from .reporting import LogValidationMetricsCallback, ProgressBar, Speedometer, l
 from .saving import do_checkpoint, module_checkpoint
 from .stateful import BatchCallback, EpochCallback
 from .tables import CSVLogger, JSONLogger
+from .tensorboard import TensorBoard
 from .watching import BestCheckpoint, EarlyStopping, ReduceLROnPlateau
 
 __all__ = [
@@ -32,10 +34,12 @@ __all__ = [
     "ReduceLROnPlateau",
     "Speedometer",
     "StopTraining",
+    "TensorBoard",
     "do_checkpoint",
     "log_train_metric",
     "module_checkpoint",
 ]
+__dir__ = _listing(globals())
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

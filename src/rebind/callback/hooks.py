@@ -26,7 +26,7 @@ Hook: TypeAlias = Callable[..., object]
 
 @dataclass
 class EpochRecord:
-    """What `on_epoch_end` is given.
+    """The argument of `on_epoch_end`.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class Callback:
         """Called before an epoch's first batch."""
 
     def on_batch_end(self, param: BatchEndParam) -> None:
-        """Called after each batch, with what `batch_end_callback` is given."""
+        """Called after each batch, with the argument of `batch_end_callback`."""
 
     def on_eval_batch_end(self, param: BatchEndParam) -> None:
-        """Called after each batch of the validation, with what `eval_batch_end_callback` is given."""
+        """Called after each batch of the validation, with the argument of `eval_batch_end_callback`."""
 
     def on_eval_end(self, param: BatchEndParam) -> None:
-        """Called after the validation, with what `eval_end_callback` is given."""
+        """Called after the validation, with the argument of `eval_end_callback`."""
 
     def on_epoch_end(self, record: EpochRecord) -> None:
         """Called at the end of an epoch, after its validation; in the epoch in which the run is stopped, too."""

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class BatchEndParam(NamedTuple):
-    """What a batch callback is given.
+    """The argument of a batch callback.
 
     `locals` is a small mapping with the names that MXNet's scripts read: ``self``, ``data_batch``, ``eval_metric``,
     ``epoch``, ``nbatch``.
@@ -34,7 +34,7 @@ class BatchEndParam(NamedTuple):
 
     epoch: int
     nbatch: int
-    eval_metric: Metric | None
+    eval_metric: Any  # a metric, or None: callbacks call `get`, and what their own metrics have besides
     locals: Mapping[str, Any] | None  # what `fit` is working on; each name has a type of its own
 
 
@@ -59,6 +59,9 @@ class TrainedModule(Protocol):
 
     def trained_params(self) -> ArrayDict:
         """Return the parameters that training changes; not copies."""
+
+    def trained_gradients(self) -> ArrayDict:
+        """Return the last batch's gradients of those parameters, summed over the devices."""
 
     def optimizers(self) -> list[Optimizer]:
         """Return the optimizers in use."""

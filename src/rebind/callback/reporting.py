@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
-from ..checks import check_numbers
+from ..checks import check_numbers, refuses_unknown
 from ..logs import log
 from ..protocols import Metric
 from .hooks import OnBatchEnd, OnEvalEnd
@@ -83,6 +83,7 @@ class Speedometer(OnBatchEnd):
     #: The arguments of `fit` that take it.
     slots: ClassVar[tuple[str, ...]] = ("batch_end_callback", "eval_batch_end_callback")
 
+    @refuses_unknown
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
         check_positive(frequent, "Speedometer: frequent")
         # Not more: MXNet's is called with a record where the class itself is given as a callback.
@@ -136,7 +137,7 @@ class Speedometer(OnBatchEnd):
 
 
 class ProgressBar(OnBatchEnd):
-    """Batch callback that logs a bar.
+    """Batch callback that logs a progress bar.
 
     Parameters
     ----------

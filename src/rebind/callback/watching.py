@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from ..checkpoint import save_checkpoint
-from ..checks import check_numbers
+from ..checks import check_numbers, refuses_unknown
 from ..errors import ParameterError
 from ..logs import log
 from ..protocols import StateTree
@@ -99,6 +99,7 @@ class EarlyStopping(_Watch):
     rebind.callback.records.StopTraining: The validation was best in epoch 0 (3) and has not improved in the 2 since.
     """
 
+    @refuses_unknown
     def __init__(
         self, monitor: str | None = None, patience: int = 3, mode: str = "auto", min_delta: float = 0.0
     ) -> None:
@@ -167,6 +168,7 @@ class ReduceLROnPlateau(_Watch):
     0.05
     """
 
+    @refuses_unknown
     def __init__(
         self,
         monitor: str | None = None,

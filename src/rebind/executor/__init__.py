@@ -1,8 +1,8 @@
 """How a network runs: lowering to straight-line code, executors, data-parallel groups of them."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..first_use import OnFirstUse
+from ..first_use import OnFirstUse as _OnFirstUse
 from ..graph import Target
 from .allocate import ArraySpec, SharedArgumentError, Sharing, allocate
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
@@ -47,12 +47,12 @@ __all__ = [
     "split_batch",
 ]
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .group import DataParallelExecutorGroup as DataParallelExecutorGroup
     from .group import batch_axis as batch_axis
     from .group import join as join
     from .group import split_batch as split_batch
 else:  # a symbol is bound without
-    __getattr__, __dir__ = OnFirstUse.from_modules(
+    __getattr__, __dir__ = _OnFirstUse.from_modules(
         __name__, dict.fromkeys(("DataParallelExecutorGroup", "batch_axis", "join", "split_batch"), "group")
     ).attributes(globals())

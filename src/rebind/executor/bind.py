@@ -164,7 +164,7 @@ def _facts(
     if unknown:
         raise ShapeError(
             f"Symbol.simple_bind: shapes do not follow from {dict(shapes)}: {', '.join(unknown)}. "
-            "Give those of variables as keywords or in var(shape=...), those of zeros and the like in full."
+            "Give shapes of variables as keywords or in var(shape=...), and whole shapes to zeros, ones and the like."
         )
     return facts
 

@@ -12,6 +12,7 @@ from ..draws import Source
 from ..graph.control_flow import is_stateful
 from ..mode import mode
 from ..ndarray import NDArray
+from ..observing import observing
 from .cache import Guard
 from .programs import Program, Results
 from .programs.inference import InferenceProgram
@@ -108,7 +109,7 @@ class CachedPass:
     @classmethod
     def of(cls, runner: Runner, inputs: BatchInputs, is_train: bool) -> CachedPass | None:
         """Return the pass of the program of a mode, after one; None where each has more to look at."""
-        if not runner.has_run or runner.observer is not None:
+        if not runner.has_run or runner.is_observed:
             return None
         if is_train:
             program = runner.programs.training(backward_follows=True)
@@ -154,4 +155,4 @@ def _guard_of(runner: Runner, program: Program) -> Guard | None:
     """Return a guard of all arrays; None where some are not dense."""
     bound = [*(slot.array for slot in runner.arrays.order), *runner.arrays.aux.values()]
     present = [array for array in bound if array is not None]
-    return Guard.of(present, lambda: (runner.observer, program.is_valid))
+    return Guard.of(present, lambda: (runner.observer, observing.programs, program.is_valid))

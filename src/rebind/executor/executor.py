@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from .. import config
-from ..checks import DICT, FLAG, FUNCTION, check_kind, or_none
+from ..checks import COUNT, DICT, FLAG, FUNCTION, check_kind, or_none
+from ..completion import hides
 from ..device import Device, as_device
 from ..errors import ParameterError, StateError, UnpicklableError
 from ..graph import Entry, Facts, Graph
@@ -21,9 +22,10 @@ from ..ndarray import NDArray, array
 from ..shapes import Shape, as_shape
 from .arguments import Arrays, GradReq, GradReqs, arrays_by_name, read_grad_req
 from .bound import BoundArrays
-from .describe import describe_memory, describe_programs, operator_of
+from .describe import describe_programs, operator_of
 from .head_grads import HeadGrads, read_head_grads
 from .holder import GraphHolder, run_as
+from .memory_use import describe_memory, memory_summary
 from .observer import Observer
 from .plans import Plans
 from .prepared_parameters import PreparedParameters
@@ -34,6 +36,7 @@ from .watch import Watch
 __all__ = ["Executor"]
 
 
+@hides("bound create_operators forward_before_backward has_run operator_of runner types_in")
 class Executor:
     """A symbol bound to a device and arrays.
 
@@ -362,7 +365,7 @@ class Executor:
         return {name: slot.array for name, slot in self._arrays.slots.items() if slot.array is not None}
 
     @property
-    def grad_dict(self) -> dict[str, NDArray | None]:
+    def grad_dict(self) -> dict[str, NDArray | Any]:
         """The arrays for gradients by name; None where none is bound."""
         return {name: slot.bound_grad for name, slot in self._arrays.slots.items()}
 
@@ -460,6 +463,31 @@ class Executor:
         if self.runner.handles is None:
             raise StateError(f"Executor.describe: arrays are missing for {self._arrays.missing}")
         return describe_programs(self._graph, self.runner.programs, bool(self._arrays.wanted))
+
+    def memory_summary(self, rows: int = 5) -> str:
+        """Return a text about the memory that training takes: bound arrays, and results by node, in MB or kB.
+
+        Of results it is what follows from the shapes, if each is freed when it is used up, or with the gradient that it
+        is needed for; `profiler.memory_of` measures a step.
+
+        Parameters
+        ----------
+        rows
+            How many names each line has, the largest first.
+
+        Examples
+        --------
+        >>> import rebind as mx
+        >>> net = mx.sym.exp(mx.sym.var("x"), name="e")
+        >>> print(net.simple_bind(mx.cpu(), "null", x=(1024, 1024)).memory_summary())
+        arguments                  4.0 MB: x 4.0
+        results at the peak        4.0 MB: e 4.0 (in e)
+        together                   8.0 MB
+        """
+        if self.runner.handles is None:
+            raise StateError(f"Executor.memory_summary: arrays are missing for {self._arrays.missing}")
+        check_kind("Executor.memory_summary", COUNT, rows=rows)
+        return memory_summary(self._arrays, self.runner.plans.facts, rows)
 
     def operator_of(self, name: str) -> str | None:
         """Return the operator that a monitor's `name` is of, as ``FullyConnected 'fc1'``; None for a variable's."""

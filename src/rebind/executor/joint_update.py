@@ -77,7 +77,7 @@ def joint_step(runner: Runner, update: Update) -> JointStep | None:
     The network must be compiled, nothing may observe it, and the update must be of all arguments that get gradients.
     """
     wanted, plans = runner.arrays.wanted_positions, runner.plans
-    if runner.observer is not None or runner.handles is None or not plans.compiles or plans.freezing:
+    if runner.is_observed or runner.handles is None or not plans.compiles or plans.freezing:
         return None
     plan = plans.get(is_train=True)
     if plan.compiled is None or not wanted or not _are_updated(runner.arrays, update.names):

@@ -10,9 +10,10 @@ from torch import Tensor, fx
 
 from ..graph import Node
 from ..nested import map_leaves
+from ..observing import observing
 from .stepwise import Stepwise
 
-__all__ = ["Observation", "Observer", "observed_call", "run_observed"]
+__all__ = ["Observation", "Observer", "current_observer", "observed_call", "run_observed"]
 
 T = TypeVar("T")
 
@@ -30,18 +31,27 @@ class Observation(NamedTuple):
         pieces.
     inputs, outputs
         Tensors, or None for what is absent.
-    seconds
-        How long it took on the processor; a GPU may still compute it.
+    begin, end
+        The observer's clock before and after.
     training
         Whether the network runs in training mode.
+    nodes
+        The names of the nodes that compiled code was made of.
     """
 
     name: str
     operator: str
     inputs: Sequence[Tensor | None]
     outputs: Sequence[Tensor | None]
-    seconds: float
+    begin: float
+    end: float
     training: bool
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, by the observer's clock."""
+        return self.end - self.begin
 
 
 class Observer:
@@ -64,12 +74,64 @@ class Observer:
         """Whether the next run is to be observed; asked before each."""
         return True
 
+    def clock(self) -> float:
+        """Return the time in seconds: the processor's; a GPU may still compute what was called before."""
+        return time.perf_counter()
+
+    def begin_run(self, runner: object, direction: str) -> None:
+        """Take notice that a runner begins to run ``'forward'`` or ``'backward'``."""
+
+    def end_run(self) -> None:
+        """Take notice that it has ended; not called after an error."""
+
     def before(self, node: Node, inputs: Sequence[Any]) -> Sequence[Any]:
         """Return what the operator is to be called with: `inputs`, or aliases of them."""
         return inputs
 
     def after(self, observation: Observation, node: Node | None) -> None:
         """Take notice of a call; `node` is None for a piece of several operators."""
+
+
+class _Both(Observer):
+    """Two observers as one; each operator is called with what both return."""
+
+    def __init__(self, first: Observer, second: Observer) -> None:
+        self._both = (first, second)
+        self.as_written = first.as_written or second.as_written
+
+    def clock(self) -> float:
+        return self._both[1].clock()
+
+    def begin_run(self, runner: object, direction: str) -> None:
+        for each in self._both:
+            each.begin_run(runner, direction)
+
+    def end_run(self) -> None:
+        for each in reversed(self._both):
+            each.end_run()
+
+    def before(self, node: Node, inputs: Sequence[Any]) -> Sequence[Any]:
+        first, second = self._both
+        return second.before(node, first.before(node, inputs))
+
+    def after(self, observation: Observation, node: Node | None) -> None:
+        second, first = self._both[1], self._both[0]
+        second.after(observation, node)  # what the first one does is not to be in the second one's times
+        first.after(observation, node)
+
+
+def current_observer(own: Observer | None) -> Observer | None:
+    """Return what observes the next run of an executor: its own observer, and that of the process.
+
+    >>> current_observer(None) is None
+    True
+    """
+    if own is not None and not own.is_active():
+        own = None
+    everywhere: Observer | None = observing.programs
+    if everywhere is None or own is None:
+        return own or everywhere
+    return _Both(own, everywhere)
 
 
 class _Observed(Stepwise):
@@ -90,11 +152,11 @@ class _Observed(Stepwise):
             name, operator = f"{of.name}_backward", f"_backward_{of.operator.name}"
         else:
             return self.compute(target, args, kwargs)
-        begin = time.perf_counter()
+        begin = self._observer.clock()
         result = self.compute(target, args, kwargs)
-        seconds = time.perf_counter() - begin
+        end = self._observer.clock()
         outputs = (result,) if result is None or isinstance(result, Tensor) else tuple(result)
-        observation = Observation(name, operator, args, outputs, seconds, self._training)
+        observation = Observation(name, operator, args, outputs, begin, end, self._training)
         self._observer.after(observation, node)
         return result
 
@@ -111,6 +173,7 @@ def observed_call(
     inputs: Sequence[Any],
     call: Callable[[], T],
     training: bool,
+    nodes: tuple[str, ...] = (),
 ) -> T:
     """Call a piece of several operators, and tell an observer of it, if there is one.
 
@@ -119,10 +182,11 @@ def observed_call(
     """
     if observer is None:
         return call()
-    begin = time.perf_counter()
+    begin = observer.clock()
     result = call()
-    seconds = time.perf_counter() - begin
+    end = observer.clock()
     outputs: list[Tensor] = []
     map_leaves(lambda leaf: outputs.append(leaf) if isinstance(leaf, Tensor) else None, result)
-    observer.after(Observation(name, operator, inputs, outputs, seconds, training), None)
+    observation = Observation(name, operator, inputs, outputs, begin, end, training, nodes)
+    observer.after(observation, None)
     return result

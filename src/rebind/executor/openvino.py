@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..extras import imported
+
 __all__ = ["compile_with_openvino", "openvino_model", "unreported"]
 
 #: Types that OpenVINO computes in as they are; of float64 and int64 it makes narrower ones.
@@ -32,7 +34,7 @@ def compile_with_openvino(module: torch.nn.Module, data: Sequence[Tensor]) -> Ca
 
     Raises
     ------
-    ModuleNotFoundError
+    MissingExtraError
         Without OpenVINO.
     RuntimeError
         For a network that it cannot take.
@@ -61,20 +63,16 @@ def openvino_model(program: torch.export.ExportedProgram) -> Any:
 
     Raises
     ------
-    ModuleNotFoundError
+    MissingExtraError
         Without OpenVINO.
     """
     with unreported():
-        try:
-            import openvino.frontend
-            from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                "this needs OpenVINO, which the extra 'openvino' brings: pip install 'rebind[openvino]'"
-            ) from None
+        frontends = imported("openvino.frontend", "openvino", package="OpenVINO")
+        decoders = imported("openvino.frontend.pytorch.fx_decoder", "openvino", package="OpenVINO")
     with _quiet():
-        frontend = openvino.frontend.FrontEndManager().load_by_framework("pytorch")
-        decoder = TorchFXPythonDecoder.from_exported_program(program)  # to be held until all is converted
+        frontend = frontends.FrontEndManager().load_by_framework("pytorch")
+        # To be held until all is converted.
+        decoder = decoders.TorchFXPythonDecoder.from_exported_program(program)
         return frontend.convert(frontend.load(decoder))
 
 

@@ -18,10 +18,11 @@ from ..graph import Facts, Graph
 from ..graph.control_flow import is_stateful
 from ..ndarray import NDArray
 from ..ndarray.same_memory import are_dense
+from ..observing import observing
 from .bound import BoundArrays
 from .compiling import reason_of
 from .gradient_reuse import dealiased_from
-from .observer import Observer
+from .observer import Observer, current_observer
 from .outputs import OutputHandles
 from .plans import Plans
 from .prepared_parameters import PreparedParameters
@@ -62,7 +63,7 @@ class Runner:
     has_run
         Whether `forward` has run; until then the outputs are zeros.
     observer
-        What is notified of each operator; None: nothing is.
+        What is notified of each operator, beside what observes the whole process; None: nothing is.
     """
 
     def __init__(self, graph: Graph, arrays: BoundArrays, plans: Plans, prepared: PreparedParameters) -> None:
@@ -73,6 +74,11 @@ class Runner:
         self.last: Pass | None = None
         self.has_run = False
         self.observer: Observer | None = None
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether something is notified of each operator, or may be."""
+        return self.observer is not None or observing.programs is not None
 
     def make_outputs(self, facts: Facts) -> None:
         """Make what follows from shapes and types: arrays for the outputs, custom operators."""
@@ -103,12 +109,15 @@ class Runner:
         """
         if self.handles is None:
             self._complete()
-        observer = self.observer
-        if observer is not None and not observer.is_active():
-            observer = None
+        observer = current_observer(self.observer)
+        if observer is not None:
+            observer.begin_run(self, "forward")
         program = self._choose(is_train, backward_follows, observer)
         self.begin(program, backward_follows)
-        return self.end(*self._run(program, observer))
+        outputs = self.end(*self._run(program, observer))
+        if observer is not None:
+            observer.end_run()
+        return outputs
 
     def _choose(self, is_train: bool, backward_follows: bool, observer: Observer | None) -> Program:
         if observer is not None and observer.as_written:
@@ -197,6 +206,9 @@ class Runner:
         self.arrays.zero_integer_gradients()
         if not self.arrays.wanted:
             return
+        observer: Observer | None = observing.programs
+        if observer is not None:
+            observer.begin_run(self, "backward")
         if last.way_back is None:  # used up by an earlier backward, or never made in an inference pass
             last = self._replay(last)
         way_back, last.way_back = last.way_back, None
@@ -208,6 +220,8 @@ class Runner:
         # Moving averages are updated when backward runs, as in MXNet, and again by a second call.
         if last.program.plan.target.training:
             self.move_statistics(last.new_aux)
+        if observer is not None:
+            observer.end_run()
 
     def move_statistics(self, new_aux: Sequence[Tensor | None]) -> None:
         """Write the auxiliary states that a pass has computed, of operators whose backward runs."""

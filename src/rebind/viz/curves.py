@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, ParameterError, shown
-from .extras import matplotlib_figure
+from ..figures import matplotlib_figure, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,8 +34,7 @@ class HistoryPlot:
 
     def save(self, path: str | Path) -> str:
         """Write the picture to `path`, whose suffix names the format (PNG, SVG, PDF); return the path."""
-        self.figure.savefig(path)
-        return str(path)
+        return write_figure(self.figure, path, "plot_history")
 
     def _repr_png_(self) -> bytes:
         content = BytesIO()

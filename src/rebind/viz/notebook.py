@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..io import DataDesc
 from ..module import BaseModule
@@ -14,13 +14,13 @@ from .graph_view import read_symbol
 from .network import plot_network
 from .summary import Row, summarize
 
-__all__ = ["module_html", "symbol_html"]
+__all__ = ["known_shapes", "layer_table", "module_html", "symbol_html"]
 
 LARGEST = 400  # nodes: a larger picture helps nobody, and takes long to lay out
 
 
 def symbol_html(symbol: Symbol) -> str:
-    """Return the picture of a symbol as SVG; of a very large one its text.
+    """Return the drawing of a symbol as SVG; for a very large symbol, its text.
 
     >>> import rebind as mx
     >>> symbol_html(mx.sym.exp(mx.sym.var("x")))[:4]
@@ -47,7 +47,7 @@ def module_html(module: BaseModule) -> str:
     }
     lines = "".join(f"<br>{name}: {html.escape(text)}" for name, text in facts.items())
     title = f"<div><b>{type(module).__name__}</b>{lines}</div>"
-    return title + "".join(map(_table, _networks(module)))
+    return title + "".join(layer_table(*network) for network in _networks(module))
 
 
 def _networks(module: BaseModule) -> Iterable[tuple[Symbol, Mapping[str, Shape], list[str]]]:
@@ -57,12 +57,23 @@ def _networks(module: BaseModule) -> Iterable[tuple[Symbol, Mapping[str, Shape],
         for network in module.networks:
             yield network, {}, []
         return
-    shapes: dict[str, Shape] = {}
-    if module.binded:
-        known = symbol.list_arguments()
-        descs = _descs(module.data_shapes) + _descs(module.label_shapes)
-        shapes = {desc.name: tuple(desc.shape) for desc in descs if desc.name in known}
-    yield symbol, shapes, list(module.data_names)
+    yield symbol, known_shapes(module, symbol), list(module.data_names)
+
+
+def known_shapes(module: BaseModule, symbol: Symbol) -> dict[str, Shape]:
+    """Return the shapes that a module is bound to, of the arguments that a network has.
+
+    >>> import rebind as mx
+    >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
+    >>> module.bind([("data", (2, 3))])
+    >>> known_shapes(module, module.symbol)
+    {'data': (2, 3)}
+    """
+    if not module.binded:
+        return {}
+    arguments = set(symbol.list_arguments())
+    descs = _descs(module.data_shapes) + _descs(module.label_shapes)
+    return {desc.name: tuple(desc.shape) for desc in descs if desc.name in arguments}
 
 
 def _descs(shapes: Shapes | None) -> list[DataDesc]:
@@ -73,8 +84,13 @@ def _shapes(module: BaseModule) -> str:
     return ", ".join(f"{desc.name} {tuple(desc.shape)}" for desc in _descs(module.data_shapes))
 
 
-def _table(network: tuple[Symbol, Mapping[str, Shape], list[str]]) -> str:
-    symbol, shapes, inputs = network
+def layer_table(symbol: Symbol, shapes: Mapping[str, Shape], inputs: Sequence[str]) -> str:
+    """Return a table of a network's layers, with the shapes of outputs and the numbers of parameters.
+
+    >>> import rebind as mx
+    >>> "<td>exp</td>" in layer_table(mx.sym.exp(mx.sym.var("x"), name="e"), {}, ["x"])
+    True
+    """
     view = read_symbol(symbol, who="Module", shape=shapes or None)
     summary = summarize(view, inputs=inputs)
     head = "<tr><th>Layer</th><th>Operator</th><th>Output shape</th><th>Parameters</th></tr>"

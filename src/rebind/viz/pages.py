@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
+from ..figures import matplotlib_figure
 from . import style
-from .extras import matplotlib_figure
 from .picture import Box, Picture, corner_radius
 
 if TYPE_CHECKING:

@@ -124,6 +124,7 @@ def description(executor: Any) -> str:
     return text.partition("inference:")[0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("grad_req", ["write", "add"])
 @pytest.mark.parametrize("make", [wide_and_deep, several_outputs, two_losses, tied])
 def test_all_is_as_in_the_default_mode(make: Callable[[], Any], grad_req: str) -> None:

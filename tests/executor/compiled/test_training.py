@@ -36,6 +36,7 @@ from rebind.executor.programs.compiled import JointCode
 pytestmark = pytest.mark.usefixtures("own_backends")
 
 
+@pytest.mark.sampled
 @all_cases
 @pytest.mark.parametrize(
     "grad_req", ["write", "add", "null", mixed_requests], ids=["write", "add", "null", "mixed"]
@@ -214,6 +215,7 @@ class Watched:
         return found
 
 
+@pytest.mark.sampled
 @all_cases
 @pytest.mark.parametrize(
     "grad_req", ["write", "add", "null", mixed_requests], ids=["write", "add", "null", "mixed"]

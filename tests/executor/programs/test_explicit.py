@@ -142,6 +142,7 @@ def is_explicit(exe: Any) -> bool:
     return isinstance(exe.runner.last.program, ExplicitProgram)
 
 
+@pytest.mark.sampled
 @networks
 @both_ways
 @pytest.mark.parametrize("requests", ["write", "add"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 from torch import Tensor
 
@@ -15,7 +15,12 @@ from ..lower import Plan, Values
 from ..observer import Observer, observed_call, run_observed
 from ..step import Gradients
 
-__all__ = ["ComputedGradients", "OnGradient", "Program", "Results", "WayBack", "piece_name", "run_forward"]
+__all__ = [
+    "ComputedGradients", "OnGradient", "Program", "Results", "WayBack", "names_of_nodes", "observed_piece",
+    "run_forward",
+]  # fmt: skip
+
+T = TypeVar("T")
 
 #: Called with the name of each argument whose gradient is in its array.
 OnGradient = Callable[[str], None]
@@ -153,20 +158,36 @@ def run_forward(
     if observer is None:
         return run()
     if plan.compiled is not None:
-        return observed_call(observer, piece_name(plan), "compiled", inputs, run, plan.target.training)
+        return observed_piece(observer, plan, inputs, run)
     given = [source, *inputs] if plan.draws else inputs
     values: Values = run_observed(plan.code, observer, given, plan.target.training)
     return values
 
 
-def piece_name(plan: Plan) -> str:
-    """Return a name for all that a plan computes: those of its first and its last node.
+def observed_piece(
+    observer: Observer | None, plan: Plan, inputs: Sequence[Tensor], run: Callable[[], T]
+) -> T:
+    """Run all that a plan computes as one piece, and notify an observer of it, if there is one.
+
+    >>> import rebind as mx
+    >>> from rebind.executor import Target, lower
+    >>> observed_piece(None, lower(mx.sym.exp(mx.sym.var("x")).graph, Target()), [], lambda: 5)
+    5
+    """
+    if observer is None:
+        return run()
+    names = names_of_nodes(plan)
+    piece = " ... ".join(dict.fromkeys([*names[:1], *names[-1:]]))
+    return observed_call(observer, piece, "compiled", inputs, run, plan.target.training, names)
+
+
+def names_of_nodes(plan: Plan) -> tuple[str, ...]:
+    """Return the names of the nodes that a plan computes, in order.
 
     >>> import rebind as mx
     >>> from rebind.executor import Target, lower
     >>> net = mx.sym.exp(mx.sym.sin(mx.sym.var("x"), name="sin"), name="exp")
-    >>> piece_name(lower(net.graph, Target()))
-    'sin ... exp'
+    >>> names_of_nodes(lower(net.graph, Target()))
+    ('sin', 'exp')
     """
-    names = [step.meta["node"].name for step in plan.code.graph.nodes if "node" in step.meta]
-    return " ... ".join(dict.fromkeys([*names[:1], *names[-1:]]))
+    return tuple(step.meta["node"].name for step in plan.code.graph.nodes if "node" in step.meta)

@@ -19,10 +19,10 @@ from ..bound import BoundArrays
 from ..compiling import with_own_code
 from ..fixed_shape import ShapeSpecializer, reads_inputs_alone
 from ..lower import Plan
-from ..observer import Observer, observed_call
+from ..observer import Observer
 from ..outputs import detached
 from ..step import Gradients, Step, compiled
-from .base import Program, Results, piece_name
+from .base import Program, Results, observed_piece
 
 __all__ = ["CompiledProgram", "JointCode"]
 
@@ -91,7 +91,7 @@ class CompiledProgram(Program):
 
     name = "compiled"
     chosen_when = (
-        "training by a backend with a compiler, where backward is the next call and needs no head gradients"
+        "training by a backend with a compiler, if backward is the next call and needs no head gradients"
     )
     computes_gradients = True
 
@@ -114,5 +114,5 @@ class CompiledProgram(Program):
         """Run forward and backward; the way back has the gradients already."""
         call = functools.partial(self.code, inputs, source)
         with grad_mode(False):
-            results = observed_call(observer, piece_name(self.plan), "compiled", inputs, call, training=True)
+            results = observed_piece(observer, self.plan, inputs, call)
         return Results.of(results)

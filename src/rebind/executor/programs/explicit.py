@@ -57,7 +57,7 @@ class ExplicitProgram(Program):
 
     name = "explicit"
     chosen_when = (
-        "training of a small network whose operators declare their derivatives and that ends in losses"
+        "training of a small network that ends in losses and whose operators declare their derivatives"
     )
 
     def __init__(self, plan: Plan, code: ExplicitCode) -> None:

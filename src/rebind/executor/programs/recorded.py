@@ -34,7 +34,7 @@ class RecordedProgram(Program):
     """
 
     name = "recorded"
-    chosen_when = "gradients may be asked for, and no other program takes the network"
+    chosen_when = "gradients may be needed, and no other program can run the network"
     is_recorded = True
 
     def run(
