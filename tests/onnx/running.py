@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 import onnxruntime as ort
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
 import onnx
 from rebind.onnx import to_onnx
@@ -35,7 +36,63 @@ def in_onnxruntime(proto: onnx.ModelProto, inputs: Arrays) -> Sequence[np.ndarra
 
 def in_reference(proto: onnx.ModelProto, inputs: Arrays) -> Sequence[np.ndarray]:
     """Return the outputs that onnx's own evaluator computes."""
-    return ReferenceEvaluator(proto).run(None, _used(proto, inputs))
+    return ReferenceEvaluator(proto, new_ops=[GatherElements, LRN, MaxRoiPool]).run(
+        None, _used(proto, inputs)
+    )
+
+
+class LRN(OpRun):
+    """As ONNX's document says: onnx 1.23's own sums for as many channels as there are images in the batch."""
+
+    op_domain = ""
+
+    def _run(self, x: np.ndarray, alpha: float, beta: float, bias: float, size: int) -> tuple[np.ndarray]:
+        before = (size - 1) // 2
+        padded = np.pad(x * x, [(0, 0), (before, size - 1 - before), *[(0, 0)] * (x.ndim - 2)])
+        sums = sum(padded[:, i : i + x.shape[1]] for i in range(size))
+        return ((x / (bias + alpha / size * sums) ** beta).astype(x.dtype),)
+
+
+class GatherElements(OpRun):
+    """NumPy's; onnx 1.23's reference takes axes of 63 elements at most."""
+
+    op_domain = ""
+
+    def _run(self, data: np.ndarray, indices: np.ndarray, axis: int = 0) -> tuple[np.ndarray]:
+        return (np.take_along_axis(data, indices, axis),)
+
+
+class MaxRoiPool(OpRun):
+    """As Fast R-CNN computes it; onnx 1.23's reference has none."""
+
+    op_domain = ""
+
+    def _run(
+        self, x: np.ndarray, rois: np.ndarray, pooled_shape: Sequence[int], spatial_scale: float
+    ) -> tuple[np.ndarray]:
+        out = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
+        scaled = rois[:, 1:] * np.float32(spatial_scale)
+        corners = np.trunc(scaled + np.copysign(0.5, scaled)).astype(int)  # halves away from 0
+        for number, (left, top, right, bottom) in enumerate(corners):
+            image = x[int(rois[number, 0])]
+            rows, columns = (
+                self._bins(first, last, bins, size)
+                for first, last, bins, size in zip(
+                    (top, left), (bottom, right), pooled_shape, image.shape[1:], strict=True
+                )
+            )
+            for i, down in enumerate(rows):
+                for j, across in enumerate(columns):
+                    if (cut := image[:, down, across]).size:
+                        out[number, :, i, j] = cut.max((1, 2))
+        return (out,)
+
+    @staticmethod
+    def _bins(first: int, last: int, bins: int, size: int) -> list[slice]:
+        width = np.float32(max(last - first + 1, 1)) / np.float32(bins)
+        edges = np.arange(bins + 1, dtype="float32") * width  # float32 decides which bin a position is in
+        begins, ends = np.floor(edges[:-1]) + first, np.ceil(edges[1:]) + first
+        return [slice(int(b), int(e)) for b, e in zip(begins.clip(0, size), ends.clip(0, size), strict=True)]
 
 
 def run_in_onnxruntime(

@@ -84,6 +84,7 @@ def compare(
             np.testing.assert_array_equal(np.signbit(one[number]), np.signbit(other[number]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dtype", _TYPES)
 @pytest.mark.parametrize("name", _UNARY)
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
@@ -109,6 +110,7 @@ def test_functions_of_two_arrays(name: str, dtype: str) -> None:
     compare(getattr(S, f"broadcast_{name}")(X, Y), inputs)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number, is_int", [(2.0, True), (-3.0, True), (2.5, False), (70000.0, True)])
 @pytest.mark.parametrize("dtype", _TYPES)
 @pytest.mark.parametrize("name", _SCALAR)
@@ -189,6 +191,28 @@ def test_a_zero_among_pivots() -> None:
     compare(S.linalg.inverse(X), {"x": matrix})
     compare(S.linalg.slogdet(X), {"x": np.stack([matrix, np.ones((3, 3), "float32")])})
     compare(S.linalg.det(X), {"x": matrix.astype("float64")})
+
+
+@pytest.mark.parametrize("is_ascend", [False, True])
+@pytest.mark.parametrize("topk", [-1, 2])
+def test_pairs_that_cannot_be_matched(topk: int, is_ascend: bool) -> None:
+    scores = np.array(
+        [[0.5, np.nan, 0.6], [np.nan, np.nan, np.nan], [0.5, 0.5, 0.7], [np.inf, 0.6, -np.inf]], "float32"
+    )
+    matched = S.contrib.bipartite_matching(X, threshold=0.55, topk=topk, is_ascend=is_ascend)
+    compare(matched, {"x": np.stack([scores, np.zeros_like(scores)])})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_alignments(dtype: str) -> None:
+    scores = np.random.default_rng(5).standard_normal((4, 6, 5)).astype(dtype)
+    scores[:, 4, 1] = -np.inf
+    # Repeated, too many, none, no class, what has no probability, all there is room for.
+    labels = np.array([[2, 2, 0], [1, 1, 1], [0, 0, 0], [7, 0, 0], [1, 0, 0], [3, 1, 2]], "float32")
+    compare(S.CTCLoss(X, Y), {"x": scores, "y": labels})
+    lengths = {"data_lengths": S.var("steps"), "use_data_lengths": True}
+    given = {"x": scores, "y": labels, "steps": np.array([4, 3, 2, 1, 4, 2], "int32")}
+    compare(S.CTCLoss(X, Y, **lengths), given)
 
 
 _AT_13 = {

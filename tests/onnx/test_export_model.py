@@ -1,6 +1,7 @@
 """`export_model`: what users of MXNet call, with objects and with files."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
@@ -94,9 +95,17 @@ def test_parameters_beyond_one_file_go_beside_it(tmp_path: Path, monkeypatch: py
     np.testing.assert_allclose(run(path)[0], DATA @ weight.T, rtol=1e-5, atol=1e-6)
 
 
-def test_a_shape_too_many_is_an_error_that_names_the_inputs(tmp_path: Path) -> None:
-    with pytest.raises(mx.MXNetError, match=r"2 shapes were given, and the network has 1 inputs: data"):
-        export_model(layer(), PARAMS, [(2, 4), (2,)], onnx_file_path=str(tmp_path / "f.onnx"))
+@pytest.mark.parametrize(
+    ("shapes", "folder", "says"),
+    [
+        ([(2, 4), (2,)], ".", "shapes must be those of the inputs, data; got 2 of them$"),
+        ((2, 4), ".", r"got 2 of them\. One shape is a list, too: \[\(2, 4\)\]"),
+        ([(2, 4)], "none", "export_model: the folder '.*none' of '.*' must exist"),
+    ],
+)
+def test_mistakes(shapes: Any, folder: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(mx.MXNetError, match=says):
+        export_model(layer(), PARAMS, shapes, onnx_file_path=str(tmp_path / folder / "f.onnx"))
 
 
 def test_an_output_that_is_there_twice_has_two_names(tmp_path: Path) -> None:

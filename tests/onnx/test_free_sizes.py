@@ -17,6 +17,12 @@ from rebind.onnx import to_onnx
 N = 0  # a free size
 S = mx.sym
 
+
+def _recurrent(data: Any, parameters: Any) -> Any:
+    state = S.zeros(shape=(1, 0, 6))
+    return S.RNN(data, parameters, state, state, mode="lstm", state_size=6, num_layers=1)
+
+
 #: A name, what makes the network of its inputs, and their shapes.
 ROWS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "sigmoid": (S.sigmoid, ((N, 3),)),
@@ -132,13 +138,26 @@ ROWS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
         lambda x, y: S.SequenceReverse(x, y * 3, use_sequence_length=True),
         ((N, 3, 2), (3,)),
     ),
+    "CTCLoss": (lambda x, y: S.CTCLoss(x, S.floor(y * 5)), ((N, N, 5), (N, 1))),
+    "bipartite_matching": (lambda x: S.contrib.bipartite_matching(x, threshold=0.2), ((N, 3, N),)),
+    "image resize": (lambda x: S.image.resize(x * 255, size=(4, 2), interp=2), ((N, 5, 3, 2),)),
     "im2col": (lambda x: S.im2col(x, kernel=(2, 2), pad=(1, 0)), ((N, 2, 3, 4),)),
     "col2im": (lambda x: S.col2im(x, output_size=(3, 3), kernel=(2, 2)), ((N, 8, 4),)),
     "histogram": (lambda x: S._internal._histogram(x, bin_cnt=4, range=(0, 1)), ((N, 3),)),
+    "zeros of a free size beside data": (lambda x: S.concat(S.zeros(shape=(0, 2)), x, dim=1), ((N, 3),)),
+    "states of a loop": (
+        lambda x: S.contrib.foreach(lambda x, s: (x + s, x * s), x, S.ones(shape=(0, 3)))[0], ((4, N, 3),),
+    ),
+    "states of recurrent layers": (_recurrent, ((5, N, 4), (288,))),
+    "arange of a free length": (
+        lambda x: x + S.arange(start=2, step=0.3, repeat=2, infer_range=True), ((N,),),
+    ),
+    "random numbers of a free size": (lambda x: x + S.random.uniform(shape=(0, 3)) * 0, ((N, 3),)),
     "begin states": (lambda x: x + S.zeros(shape=(0, 3)) + S.ones(shape=(0, 3)), ((N, 3),)),
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("opset", [13, 21])
 @pytest.mark.parametrize("name", ROWS)
 def test_at_two_sizes(name: str, opset: int) -> None:

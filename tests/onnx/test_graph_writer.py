@@ -115,3 +115,29 @@ def test_a_graph_inside_a_node_sees_the_values_around_it(monkeypatch: pytest.Mon
     assert found.tolist() == [[1, 0]]
     names = [node.name for node in model.graph.all_nodes()]
     assert "loop" in names and "loop/inside" in names and len(set(names)) == len(names)
+
+
+def test_lists_of_integers_do_not_stop_the_inference_of_shapes(caplog: pytest.LogCaptureFixture) -> None:
+    net = mx.sym.SequenceReverse(mx.sym.var("data"), mx.sym.var("lengths"), use_sequence_length=True)
+    model = to_onnx(net, {}, {"data": (5, 2, "features"), "lengths": (2,)})
+    data = np.arange(10, dtype="float32").reshape(5, 2, 1)
+    (found,) = run(model, {"data": data, "lengths": np.array([2, 5], "float32")})
+    assert found[..., 0].T.tolist() == [[2, 0, 4, 6, 8], [9, 7, 5, 3, 1]]
+    assert str(model.graph.outputs[0].shape) == "[5,2,features]"
+    assert not caplog.records
+
+
+def test_gammas_that_are_1_have_their_own_names() -> None:
+    first = mx.sym.BatchNorm(mx.sym.var("data"), fix_gamma=True, name="first")
+    shared = mx.sym.var("shared")
+    second = mx.sym.BatchNorm(first, gamma=shared, fix_gamma=True, name="second")
+    net = mx.sym.broadcast_add(second, mx.sym.reshape(shared, shape=(1, 3, 1, 1)), name="sum")
+    params = {
+        f"{layer}_{name}": mx.nd.ones((3,))
+        for layer in ("first", "second")
+        for name in ("beta", "moving_mean", "moving_var")
+    }
+    params |= {"first_gamma": mx.nd.array([4, 5, 6]), "shared": mx.nd.array([7, 8, 9])}
+    initializers = to_onnx(net, params, {"data": (2, 3, 4, 4)}).graph.initializers
+    assert initializers["first_gamma"].const_value.numpy().tolist() == [1, 1, 1]
+    assert initializers["shared"].const_value.numpy().tolist() == [7, 8, 9]

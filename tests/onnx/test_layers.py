@@ -133,6 +133,7 @@ CASES = {
     "softmax activation": (mx.sym.SoftmaxActivation(data), (2, 3, 4)),
     "softmax activation of channels": (mx.sym.SoftmaxActivation(data, mode="channel"), IMAGE),
     "softmax output": (mx.sym.SoftmaxOutput(data, name="softmax"), (2, 3)),
+    "warp ctc": (mx.sym.WarpCTC(data, label_length=2, input_length=3, name="warp"), (6, 4)),
     "softmax output of instances": (mx.sym.SoftmaxOutput(data, name="softmax"), (2, 3, 4)),
     "softmax output of positions": (mx.sym.SoftmaxOutput(data, multi_output=True), IMAGE),
     "softmax output of the last axis": (mx.sym.SoftmaxOutput(data, preserve_shape=True), (2, 3, 4)),
@@ -203,8 +204,6 @@ def test_free_height_and_width(name: str) -> None:
 FAULTS_OF_REFERENCE = {
     "deconv groups": "its ConvTranspose fails for groups with dilations",
     "deconv target": "its ConvTranspose fails for output_shape",
-    "lrn": "it sums for as many channels as there are instances",
-    "lrn of 3 axes": "it sums for as many channels as there are instances",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,103 @@ def test_each_run_draws_others() -> None:
     assert not np.array_equal(first, second)
 
 
-def test_the_distributions_that_onnx_has_not() -> None:
-    with pytest.raises(mx.MXNetError, match="ONNX draws from uniform and normal distributions only"):
-        to_onnx(S.random.gamma(2.0, 1.0, shape=(2,)), {}, {})
+#: By loops: a network for a shape, one for each pair of parameters, and the mean and the deviation of each.
+_LOOPS: dict[str, tuple[dict[str, float], float, float]] = {
+    "gamma": ({"alpha": 4.0, "beta": 0.5}, 2.0, 1.0),
+    "gamma below 1": ({"alpha": 0.25, "beta": 2.0}, 0.5, 1.0),
+    "poisson": ({"lam": 4.0}, 4.0, 2.0),
+    "negative_binomial": ({"k": 3, "p": 0.25}, 9.0, 6.0),
+    "generalized_negative_binomial": ({"mu": 2.0, "alpha": 0.5}, 2.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("name", _LOOPS)
+def test_distributions_that_onnx_lacks(name: str) -> None:
+    parameters, mean, deviation = _LOOPS[name]
+    kind = name.split()[0]
+    for dtype in ("float32", "float16"):
+        symbol = getattr(S._internal, f"_random_{kind}")(**parameters, shape=_SHAPE, dtype=dtype)
+        (found,) = run(symbol)
+        assert (found.shape, found.dtype) == (_SHAPE, np.dtype(dtype))
+        check_moments(found, mean, deviation)
+    like = getattr(S._internal, f"_random_{kind}_like")(X, **parameters)
+    check_moments(run(like, {"x": np.zeros(_SHAPE, "float32")})[0], mean, deviation)
+    arrays = {key: np.array([number, number], "float32") for key, number in parameters.items()}
+    each = getattr(S._internal, f"_sample_{kind}")(*map(S.var, arrays), shape=_SHAPE)
+    (found,) = run(each, arrays)
+    assert found.shape == (2, *_SHAPE)
+    check_moments(found, mean, deviation)
+    if "gamma" not in name:
+        assert (found == np.round(found)).all()
+
+
+def test_a_distribution_without_dispersion() -> None:
+    symbol = S._internal._random_generalized_negative_binomial(mu=4.0, alpha=0.0, shape=_SHAPE)
+    check_moments(run(symbol)[0], 4.0, 2.0)
+
+
+def test_images_changed_by_chance() -> None:
+    image = np.full((4, 5, 3), 100.0, "float32")
+    image[:, 0] = 40.0
+    results: dict[str, list[np.ndarray]] = {}
+    for name, parameters in {
+        "random_brightness": {"min_factor": 0.5, "max_factor": 1.5},
+        "random_lighting": {"alpha_std": 0.1},
+        "random_flip_left_right": {},
+    }.items():
+        proto = ir.to_proto(to_onnx(getattr(S.image, name)(X, **parameters), {}, {"x": image.shape}))
+        session = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+        results[name] = [session.run(None, {"x": image})[0] for _ in range(60)]
+    factors = np.array([found[0, 1, 0] / 100 for found in results["random_brightness"]])
+    assert ((factors >= 0.5) & (factors < 1.5)).all()
+    assert factors.std() > 0.15
+    assert np.unique(np.array(results["random_lighting"]) - image, axis=0).shape[0] == 60
+    flipped = [np.array_equal(found, image[:, ::-1]) for found in results["random_flip_left_right"]]
+    assert 5 < sum(flipped) < 55
+    others = [
+        each for each, turned in zip(results["random_flip_left_right"], flipped, strict=True) if not turned
+    ]
+    assert all(np.array_equal(each, image) for each in others)
+
+
+#: The changes of `random_color_jitter`, and a factor for each that can be drawn.
+_JITTER = {"brightness": 1.25, "contrast": 0.6, "saturation": 1.5, "hue": 0.2}
+
+
+def jitter(shape: tuple[int, ...], dtype: str, drawn: Mapping[str, np.ndarray] = {}, **amounts: float) -> Any:
+    """Return a session that changes colours; with `drawn` these numbers stand for random ones."""
+    symbol = S.image.random_color_jitter(X, **{**dict.fromkeys(_JITTER, 0.75), **amounts})
+    proto = ir.to_proto(to_onnx(symbol, {}, {"x": shape}, {"x": np.dtype(dtype)}))
+    onnx.checker.check_model(proto, full_check=True)
+    random = [node for node in proto.graph.node if node.op_type == "RandomUniform"]
+    for node, numbers in zip(random if drawn else [], drawn.values(), strict=True):
+        constant = onnx.helper.make_node(
+            "Constant", [], node.output, value=onnx.numpy_helper.from_array(numbers)
+        )
+        node.CopyFrom(constant)
+    return ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+@pytest.mark.parametrize("order", list(permutations(_JITTER))[::5], ids="-".join)
+def test_colours_changed_in_an_order(order: tuple[str, ...], dtype: str) -> None:
+    image = np.random.default_rng(2).integers(0, 256, (6, 5, 3)).astype(dtype)
+    drawn = {change: np.array([factor], "float32") for change, factor in _JITTER.items()}
+    keys = np.array([-order.index(change) for change in _JITTER], "float32")  # the largest comes first
+    (found,) = jitter(image.shape, dtype, {**drawn, "order": keys}).run(None, {"x": image})
+    expected = mx.nd.array(image, dtype=dtype)
+    for change in order:
+        factor = _JITTER[change]
+        expected = getattr(mx.nd.image, f"random_{change}")(expected, min_factor=factor, max_factor=factor)
+    assert found.dtype == image.dtype
+    np.testing.assert_allclose(found, expected.asnumpy(), rtol=1e-5, atol=1 if dtype == "uint8" else 1e-3)
+
+
+def test_colours_changed_by_chance() -> None:
+    image = np.full((4, 5, 3), 100.0, "float32")
+    session = jitter(image.shape, "float32", brightness=0.5, contrast=0.0, saturation=0.0, hue=0.0)
+    factors = np.array([session.run(None, {"x": image})[0][0, 0, 0] / 100 for _ in range(60)])
+    assert ((factors >= 0.5) & (factors < 1.5)).all()
+    assert factors.std() > 0.15
+    session = jitter(image.shape, "float32", **dict.fromkeys(_JITTER, 0.0))
+    np.testing.assert_array_equal(session.run(None, {"x": image})[0], image)

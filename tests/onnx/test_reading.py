@@ -71,6 +71,45 @@ def lstm() -> onnx.ModelProto:
     )
 
 
+def borders() -> onnx.ModelProto:
+    """Return borders of pictures of any size, and of their channels, whose number is known."""
+    return model(
+        """
+        g (float[N,2,H,W] data) => (float[N,6,A,B] y) {
+            sides = Constant <value_ints = [0,0,1,2,0,0,3,1]> ()
+            r = Pad <mode = "reflect"> (data, sides)
+            e = Pad <mode = "edge"> (r, sides)
+            more = Constant <value_ints = [0,1,0,0,0,3,0,0]> ()
+            y = Pad <mode = "edge"> (e, more)
+        }""",
+        opset=17,
+    )
+
+
+def repeated() -> onnx.ModelProto:
+    """Return weights and positions, repeated as often as arrays with free sizes are long."""
+    return model(
+        """
+        g (float[N,4] data) => (float[N,2,4] y) {
+            sizes = Shape (data)
+            first = Constant <value_ints = [0]> ()
+            batch = Gather (sizes, first)
+            rest = Constant <value_ints = [2, 4]> ()
+            whole = Concat <axis = 0> (batch, rest)
+            e = Expand (w, whole)
+            zero = Constant <value = int64 {0}> ()
+            one = Constant <value = int64 {1}> ()
+            count = Squeeze (batch, first)
+            numbers = Range (zero, count, one)
+            column = Constant <value_ints = [-1, 1, 1]> ()
+            rows = Reshape (numbers, column)
+            cast = Cast <to = 1> (rows)
+            y = Add (e, cast)
+        }""",
+        w=weights(2, 1),
+    )
+
+
 def run_onnx(proto: onnx.ModelProto, **inputs: np.ndarray) -> list[np.ndarray]:
     session = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
     return session.run(None, inputs)
@@ -82,7 +121,42 @@ def run(symbol: mx.sym.Symbol, params: dict, states: dict, **inputs: np.ndarray)
     return [output.asnumpy() for output in executor.forward()]
 
 
-@pytest.mark.parametrize(("make", "shape"), [(cnn, (1, 8, 8)), (lstm, (2, 5))], ids=["cnn", "lstm"])
+def fractions() -> onnx.ModelProto:
+    """Numbers to a size, each a part of it, and the part of a number that the size is."""
+    return model(
+        """
+        g (float[N, 3, 4] data) => (float[N, 3, 4] y, float[N] parts, float[N, 3, 4] middle) {
+            size = Shape <start = 0, end = 1> (data)
+            float_size = Cast <to = 1> (size)
+            two = Constant <value = float[1] {2.0}> ()
+            two_whole = Constant <value = int64[1] {2}> ()
+            half = Div (float_size, two)
+            inverse = Div (two, float_size)
+            factor = Add (half, inverse)
+            y = Mul (data, factor)
+            zero = Constant <value = float {0.0}> ()
+            one = Constant <value = float {1.0}> ()
+            end = Squeeze (float_size)
+            places = Range (zero, end, one)
+            parts = Div (places, float_size)
+            half_size = Div (size, two_whole)
+            rest = Sub (size, half_size)
+            as_float = Cast <to = 1> (rest)
+            middle = Mul (data, as_float)
+        }"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (cnn, (1, 8, 8)),
+        (lstm, (2, 5)),
+        (borders, (2, 5, 4)),
+        (repeated, (4,)),
+        (fractions, (3, 4)),
+    ],
+)
 @pytest.mark.parametrize("size", [1, 3])
 def test_free_sizes(make, shape, size):
     proto = make()
@@ -93,6 +167,28 @@ def test_free_sizes(make, shape, size):
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert names == ["data"]
+
+
+def test_sizes_that_no_array_has_are_refused():
+    text = """
+        g (float[N] data) => (float[M] y) {{
+            size = Shape (data)
+            two = Constant <value_ints = [2]> ()
+            twice = Mul (size, two)
+            {}
+        }}"""
+    number = (
+        "first = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> () end = Squeeze (twice)"
+    )
+    for last, message in (
+        ("y = Expand (w, twice)", "free sizes must be those of arrays; got .*2[*]N"),
+        (
+            f"{number} r = Range (first, end, one) y = Cast <to = 1> (r)",
+            "its end must be the size of an array",
+        ),
+    ):
+        with pytest.raises(MXNetError, match=message):
+            read_model(model(text.format(last), w=weights(1)))
 
 
 def test_layers_are_layers_of_mxnet():
@@ -137,6 +233,42 @@ def test_saved_and_loaded_again(tmp_path: Path):
     loaded = mx.model.load_checkpoint(str(tmp_path / "net"), 0)
     data = weights(2, 1, 8, 8)
     np.testing.assert_array_equal(run(*loaded, data=data)[0], run(symbol, params, states, data=data)[0])
+
+
+def test_operators_that_mxnet_lacks_are_named_when_they_are_saved(tmp_path: Path):
+    text = "g (float[2,3] x) => (float[2,3] y) { a = Round(x)  y = Trilu(a) }"
+    symbol, params, states, _ = read_model(model(text))
+    for save in (
+        lambda: symbol.save(tmp_path / "net-symbol.json"),
+        lambda: mx.model.save_checkpoint(str(tmp_path / "net"), 0, symbol, params, states),
+    ):
+        with pytest.warns(
+            UserWarning, match="MXNet cannot load .* no _onnx_round, _onnx_triangle: operators of"
+        ):
+            save()
+    assert mx.sym.load(str(tmp_path / "net-symbol.json")).list_arguments() == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "operator"),
+    [
+        ("(float[n,2,t,4] x, float[n,2,4,t] z) => (float[n,2,t,t] y) { y = MatMul(x, z) }",
+         ((3, 2, 5, 4), (3, 2, 4, 5)), "batch_dot"),  # attention: several heads
+        ("(float[n,2,3] x, float[m,3,2] z) => (float[n,2,2] y) { y = MatMul(x, z) }",
+         ((3, 2, 3), (1, 3, 2)), "_onnx_matmul"),  # which broadcasts
+        ("(float[n,4] x, float[4,t] z) => (float[n,t] y) { y = Gemm(x, z) }", ((3, 4), (4, 2)), "dot"),
+        ("(float[n,4] x, float[t,4] z) => (float[n,t] y) { y = Gemm <transB=1, alpha=0.5> (x, z) }",
+         ((3, 4), (2, 4)), "dot"),
+    ],
+)  # fmt: skip
+def test_products_of_matrices_are_mxnets_where_it_has_them(text: str, shapes: tuple, operator: str):
+    proto = model(f"g {text}")
+    symbol, params, states, _ = read_model(proto)
+    assert operator in [node.operator.name for node in symbol.graph.nodes if not node.is_variable]
+    given = {name: weights(*shape) for name, shape in zip("xz", shapes, strict=True)}
+    np.testing.assert_allclose(
+        run(symbol, params, states, **given)[0], run_onnx(proto, **given)[0], rtol=1e-5, atol=1e-6
+    )
 
 
 def test_there_and_back():
@@ -267,3 +399,31 @@ def test_later_opsets_ask_for_a_newer_onnx():
     proto = model("g (float[2] x) => (float[2] y) { y = Relu(x) }", opset=99)
     with pytest.raises(FormatError, match=r"the file's opset, 99, must be at most \d+"):
         read_model(proto)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "operator"),
+    [
+        ("MaxPool", "kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1", "Pooling"),
+        ("MaxPool", "kernel_shape = [3, 3], strides = [2, 2], pads = [0, 0, 1, 1]", "Pooling"),
+        (
+            "MaxPool",
+            "kernel_shape = [3, 3], strides = [3, 3], pads = [0, 0, 1, 1]",
+            "_onnx_pool",
+        ),  # only for some sizes
+        ("MaxPool", "kernel_shape = [2, 2], strides = [3, 3], ceil_mode = 1", "_onnx_pool"),
+        (
+            "AveragePool",
+            "kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1",
+            "_onnx_pool",
+        ),  # other means
+    ],
+)
+def test_max_pooling_that_rounds_up_is_mxnets(kind: str, attributes: str, operator: str) -> None:
+    x = np.random.RandomState(0).rand(1, 1, 8, 8).astype("float32")
+    proto = model(f"net (float[1, 1, 8, 8] x) => (float[1, 1, n, m] y) {{ y = {kind} <{attributes}> (x) }}")
+    symbol, *_ = read_model(proto)
+    assert [node.operator.name for node in symbol.graph.nodes if not node.is_variable] == [operator]
+    found = symbol.bind(mx.cpu(), {"x": mx.nd.array(x)}).forward()[0].asnumpy()
+    [wanted] = ort.InferenceSession(proto.SerializeToString()).run(None, {"x": x})
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -11,6 +11,7 @@ from tests.parity.cases import CASES
 from tests.parity.cases.case import Case
 from tests.parity.golden import assert_close
 from tests.parity.test_operators import MANIFESTS, PACKS, RTOL_FORWARD, WIDER
+from tests.sampling import sampled
 
 import rebind as mx
 from rebind.onnx.export.translations import TRANSLATIONS
@@ -31,9 +32,20 @@ for group, cases in CASES.items():
         if (used := operators(case)) <= TRANSLATIONS.keys():
             BY_OPERATOR.setdefault(",".join(sorted(used)), []).append((group, name))
 
-ROWS = [pytest.param(*row, id="-".join(row)) for rows in BY_OPERATOR.values() for row in rows]
+ROWS = [
+    pytest.param(*row, id="-".join(row), marks=marks)
+    for (_, row), marks in sampled(
+        [(used, row) for used, rows in BY_OPERATOR.items() for row in rows], kind=lambda row: row[0]
+    )
+]
 #: The first call of each operator.
 SAMPLES = [pytest.param(*rows[0], id="-".join(rows[0])) for rows in BY_OPERATOR.values()]
+IN_OPSETS = [
+    pytest.param(group, name, opset, id=f"{opset}-{group}-{name}", marks=marks)
+    for (group, name, opset), marks in sampled(
+        [(*rows[0], opset) for rows in BY_OPERATOR.values() for opset in OPSETS], kind=lambda row: row[:2]
+    )
+]
 
 
 def export(group: str, name: str, opset: int = 17):
@@ -64,8 +76,7 @@ def test_in_onnxruntime(group: str, name: str) -> None:
     check(group, name, in_onnxruntime(*export(group, name)))
 
 
-@pytest.mark.parametrize(("group", "name"), SAMPLES)
-@pytest.mark.parametrize("opset", OPSETS)
+@pytest.mark.parametrize(("group", "name", "opset"), IN_OPSETS)
 def test_in_other_opsets(group: str, name: str, opset: int) -> None:
     check(group, name, in_onnxruntime(*export(group, name, opset)))
 

@@ -102,9 +102,64 @@ def test_any_number_of_steps() -> None:
         np.testing.assert_allclose(found, expected.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_what_lacks_a_counterpart_is_refused() -> None:
-    net = network("lstm", num_layers=1, projection_size=2)
-    shapes = {"data": (STEPS, BATCH, FEATURES)}
-    params = {"parameters": mx.nd.zeros(net.infer_shape(**shapes)[0][1])}
-    with pytest.raises(mx.MXNetError, match=r"RNN 'rnn': .*no projection"):
-        to_onnx(net, params, shapes)
+CLIP = {"lstm_state_clip_min": -0.1, "lstm_state_clip_max": 0.2}
+#: What ONNX's LSTM lacks.
+SPECIAL: dict[str, dict[str, Any]] = {
+    "projection": {"projection_size": 2},
+    "clip": CLIP,
+    "projection and clip": {"projection_size": 2, **CLIP, "lstm_state_clip_nan": True},
+}
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
+@pytest.mark.parametrize("lengths", [False, True])
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("settings", SPECIAL.values(), ids=SPECIAL)
+def test_projections_and_clipped_cell_states(settings: dict[str, Any], layers: int, lengths: bool) -> None:
+    net = network(
+        "lstm", lengths=lengths, num_layers=layers, bidirectional=layers == 2, state_outputs=True, **settings
+    )
+    given = arrays(net, {"data": (STEPS, BATCH, FEATURES)})
+    if lengths:
+        given["sequence_length"] = np.array([5, 1, 3], np.float32)
+    check(net, given, inputs_of("lstm", *(["sequence_length"] if lengths else [])), free=False)
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
+def test_a_projection_in_any_number_of_steps_and_with_computed_parameters() -> None:
+    parameters = mx.sym.Activation(mx.sym.var("parameters"), act_type="tanh")
+    net = network("lstm", parameters, num_layers=1, bidirectional=True, projection_size=2)
+    given = arrays(net, {"data": (STEPS, BATCH, FEATURES)})
+    shapes: dict[str, tuple[int, ...]] = {
+        "data": (0, 0, FEATURES), "parameters": given["parameters"].shape, "state": (2, 0, 2),
+        "state_cell": (2, 0, HIDDEN),
+    }  # fmt: skip
+    session = session_of(to_onnx(net, {}, shapes))
+    for steps in (1, 5):
+        cut = given | {"data": given["data"][:steps]}
+        (expected,) = net.eval(**{name: mx.nd.array(value) for name, value in cut.items()})
+        np.testing.assert_allclose(session.run(None, cut)[0], expected.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_cell_states_that_are_no_numbers_are_clipped_when_asked(replaced: bool) -> None:
+    net = network("lstm", num_layers=1, **CLIP, lstm_state_clip_nan=replaced)
+    given = arrays(net, {"data": (STEPS, BATCH, FEATURES)})
+    given["state_cell"][0, 1, 2] = np.nan
+    check(net, given, inputs_of("lstm"), free=False)
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
+@pytest.mark.parametrize(
+    "settings", [{}, {"projection_size": 2, **CLIP}], ids=["plain", "projection and clip"]
+)
+def test_an_lstm_on_levels(settings: dict[str, Any]) -> None:
+    levels = mx.sym.contrib.quantize_asym(mx.sym.var("data"), min_calib_range=-2.0, max_calib_range=2.0)
+    net = mx.sym.contrib.quantized_rnn(
+        levels[0], *map(mx.sym.var, ("parameters", "state", "state_cell")), levels[1], levels[2],
+        mode="lstm", state_size=HIDDEN, num_layers=2, bidirectional=True, state_outputs=True, **settings,
+    )  # fmt: skip
+    given = arrays(net, {"data": (STEPS, BATCH, FEATURES)})
+    check(net, given, inputs_of("lstm"), free=False)
+    with pytest.raises(mx.MXNetError, match="its parameters must have numbers"):
+        to_onnx(net, {}, {name: value.shape for name, value in given.items()})

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 import pytest
 from tests.onnx.running import session_of
 
 import rebind as mx
 from rebind.onnx import to_onnx
+from rebind.onnx.reading import read_model
 
 CLASSES = 3
 
@@ -81,6 +83,21 @@ def test_a_detector_at_any_size_of_the_image() -> None:
         expected = net.eval(data=mx.nd.array(data), **params)[0].asnumpy()
         assert (expected[..., 0] >= 0).any()
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_detector_comes_back() -> None:
+    """Its suppression is read from the nodes that it is in ONNX, with a free batch; also with few anchors."""
+    net = ssd()
+    for side in (4, 16):
+        params, _ = drawn(net, ("data",), data=(2, 3, side, side))
+        model = ir.to_proto(to_onnx(net, params, {"data": (0, 3, side, side)}))
+        symbol, arg_params, aux_params, _ = read_model(model)
+        assert not aux_params
+        for batch in (1, 2):
+            data = mx.nd.array(np.random.default_rng(2).standard_normal((batch, 3, side, side)))
+            (found,), (expected,) = symbol.eval(data=data, **arg_params), net.eval(data=data, **params)
+            assert (expected.asnumpy()[..., 0] >= 0).any()
+            np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru"])

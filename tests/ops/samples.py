@@ -428,6 +428,8 @@ ONNX = [
     Sample("_onnx_integer_division", (whole(-7, 7, dtype="int32"), whole(2, -2, dtype="int32"))),
     Sample("_onnx_bit_cast", (f(2, 3),), {"dtype": "int32"}),
     Sample("_onnx_bitwise", (whole(6, 5, dtype="int32"), whole(3, 1, dtype="int32")), {"kind": "xor"}),
+    Sample("_onnx_cast_through", (whole(65536, -1, dtype="int32"),), {"kind": "uint16"}),
+    Sample("_onnx_cast_through", (f(2, 3),), {"kind": "float8e4m3fn"}),
     Sample("_onnx_log_sum_exp", (f(2, 3),), {"axis": (1,)}),
     Sample("_onnx_cumulative", (f(2, 3),), {"axis": 1, "exclusive": True, "reverse": True}),
     Sample("_onnx_cumulative", (f(2, 3),), {"axis": 0, "kind": "prod"}),

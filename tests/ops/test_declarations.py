@@ -210,7 +210,7 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
         ("Reshape", [(2, 3)], {"shape": (-1, -1)}, "shape must hold -1 at most once"),
         ("Reshape", [(2, 3)], {"shape": (0, 0, 0)}, "needs more axes than data has; got (2, 3)"),
         ("Reshape", [(2, 3)], {"shape": (-5,)}, "must be sizes or one of 0, -1, -2, -3, -4; got -5"),
-        ("Reshape", [(2, 3)], {"shape": (-4, 2)}, "must follow -4 and split 2"),
+        ("Reshape", [(2, 3)], {"shape": (-4, 2)}, "-4 must be followed by two sizes whose product is 2"),
         ("Reshape", [(2, 3)], {}, "Reshape: shape must be given"),
         (
             "expand_dims",

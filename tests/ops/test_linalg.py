@@ -141,7 +141,7 @@ def test_the_third_array_of_gemm_follows_from_the_others(a, b, parameters, c):
 @pytest.mark.parametrize(
     ("name", "shapes", "parameters", "says"),
     [
-        ("gemm2", [(2, 3), (2, 3)], {}, "A and B must be equal in all axes but those of the matrices"),
+        ("gemm2", [(2, 3), (2, 3)], {}, "A and B must have equal axes before those of the matrices"),
         ("gemm2", [(1, 2, 3), (4, 3, 2)], {}, "got (1, 2, 3) and (4, 3, 2), transpose_a=False"),
         ("gemm2", [(2, 3), (1, 3, 2)], {}, "A and B must have as many axes; got (2, 3) and (1, 3, 2)"),
         ("gemm2", [(2, 3), (3, 2)], {"axis": -1}, "axis must name one of the first 1 of 2 axes; got -1"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 
 import numpy as np
 import pytest
@@ -75,14 +75,8 @@ def test_what_cannot_be_read(name, given, error, says, tmp_path):
 
 
 def test_without_opencv_the_extra_is_named(png, monkeypatch):
-    def no_opencv(name, *args, **kwargs):
-        if name == "cv2":
-            raise ImportError(name)
-        return imported(name, *args, **kwargs)
-
-    imported = builtins.__import__
     buffer = as_bytes(png)
-    monkeypatch.setattr(builtins, "__import__", no_opencv)
+    monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(
         ImportError, match=r"_cvimdecode: this needs OpenCV, .* 'image' .* pip install 'rebind\[image\]'"
     ):

@@ -12,7 +12,7 @@ from rebind.ops import OPERATORS
 from rebind.symbol.functions import make_function
 
 from .sample import Sample
-from .test_derivatives import ROWS, differentiated
+from .test_derivatives import ROWS_OF_OPERATORS, differentiated
 
 #: What runs once whatever is asked for.
 ONCE = {
@@ -50,7 +50,9 @@ def run(sample: Sample, marks: dict[str, str]) -> tuple[list[np.ndarray], list[s
 
 
 # A graph takes no whole numbers as the `like` of real ones.
-@pytest.mark.parametrize("sample", [row for row in ROWS if row.parameters.get("mode") != "like"], ids=str)
+@pytest.mark.parametrize(
+    "sample", [row for row in ROWS_OF_OPERATORS if row.values[0].parameters.get("mode") != "like"]
+)
 @pytest.mark.filterwarnings(
     "ignore:gradients of contrib.SparseEmbedding"
 )  # said once, by whatever test is first

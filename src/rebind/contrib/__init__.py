@@ -1,15 +1,20 @@
 """`mx.contrib`: what MXNet had on trial. `contrib.sym` and `contrib.nd` are `sym.contrib` and `nd.contrib`."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
 from ..ndarray import contrib as ndarray
 from ..symbol import contrib as symbol
-from . import amp, autograd, svrg_optimization, text
+from . import amp, autograd, quantization, svrg_optimization, tensorboard, text
 
 nd, sym = ndarray, symbol
 
-__all__ = ["amp", "autograd", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "text"]
+quant = quantization
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+__all__ = [
+    "amp", "autograd", "nd", "ndarray", "quant", "quantization", "svrg_optimization", "sym", "symbol", "tensorboard",
+    "text",
+]  # fmt: skip
+
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

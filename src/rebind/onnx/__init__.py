@@ -1,8 +1,9 @@
 """Networks to ONNX and back: `export_model` and `import_model` of MXNet's ``mx.onnx`` and ``mx.contrib.onnx``."""
 
-from ..extras import imported
+from ..completion import listing as _listing
+from ..extras import imported as _imported
 
-imported("onnx_ir", "onnx", "mx.onnx")  # one sentence, rather than an error from the module that comes first
+_imported("onnx_ir", "onnx", "mx.onnx")  # one sentence, rather than an error from the module that comes first
 
 # isort: split
 from .export import to_onnx
@@ -18,3 +19,4 @@ __all__ = [
     "import_to_gluon",
     "to_onnx",
 ]
+__dir__ = _listing(globals())

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx_ir as ir
 
+from ..checks import check_writable
 from ..dtypes import DTypeLike
 from ..errors import MXNetError
-from ..graph import Application, Deployment, Graph, deployed
+from ..graph import Application, Deployment, Entry, Graph, deployed
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
 from ..symbol import Symbol
@@ -90,9 +91,10 @@ def export_model(
     ...     ir.load(path).graph.outputs[0].name
     'relu'
     """
+    check_writable(onnx_file_path, "export_model")
     symbol = sym if isinstance(sym, Symbol) else load_symbol(sym)
-    deployment = _deployed_with_features(symbol.graph)
     arrays = _parameters(params)
+    deployment = _deployed_with_features(symbol.graph, arrays)
     inputs = [node.name for node in deployment.graph.variables if node.name not in arrays]
     fixed = in_shapes if in_shapes is not None else input_shape
     shapes = (dynamic_input_shapes or _free(fixed)) if dynamic else fixed
@@ -114,15 +116,21 @@ def export_model(
     return onnx_file_path
 
 
-def _deployed_with_features(graph: Graph) -> Deployment:
-    """Return what is used after training, with outputs of `BlockGrad` too: MXNet's exporter writes those."""
+def _deployed_with_features(graph: Graph, params: Mapping[str, NDArray]) -> Deployment:
+    """Return what is used after training, with outputs of `BlockGrad` too: MXNet's exporter writes those.
+
+    What such an output makes from labels stays out.
+    """
     deployment = deployed(graph)
     predicted = set(deployment.graph.output_names)
-    wanted = [
-        entry.name
-        for entry in graph.outputs
-        if entry.name in predicted or getattr(entry.node.operator, "name", "") == "BlockGrad"
-    ]
+    known = {node.name for node in deployment.graph.variables} | params.keys()
+
+    def is_feature(entry: Entry) -> bool:
+        if getattr(entry.node.operator, "name", "") != "BlockGrad":
+            return False
+        return known >= {node.name for node in deployed(graph, outputs=[entry.name]).graph.variables}
+
+    wanted = [entry.name for entry in graph.outputs if entry.name in predicted or is_feature(entry)]
     return deployment if predicted >= set(wanted) else deployed(graph, outputs=wanted)
 
 
@@ -147,9 +155,11 @@ def _free(shapes: Sequence[_Shape] | None) -> list[_Shape] | None:
 
 def _check_count(what: str, values: Sequence[object], inputs: Sequence[str]) -> None:
     if len(values) != len(inputs):
+        how = ""
+        if values and all(isinstance(each, int) for each in values):
+            how = f". One shape is a list, too: [{tuple(values)}]"
         raise MXNetError(
-            f"export_model: {len(values)} {what} were given, and the network has {len(inputs)} inputs: "
-            f"{', '.join(inputs)}"
+            f"export_model: {what} must be those of the inputs, {', '.join(inputs)}; got {len(values)} of them{how}"
         )
 
 

@@ -86,7 +86,7 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
     if is_of_memory(error):
         given = ", ".join(f"{name} {tuple(t.shape)}" for name, t in zip(names, present, strict=False))
         return OutOfMemoryError(
-            f"there must be memory for the results; got {given or 'no inputs'}, and PyTorch says: "
+            f"there is not enough memory for the results; got {given or 'no inputs'}, and PyTorch says: "
             f"{text.splitlines()[0]}"
         )
     # The rules that the operator declares name the input at fault, where they can.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Literal
 
 import torch
@@ -73,6 +74,13 @@ def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     return [(left[0], right[1])] if left[1] == right[0] else []
 
 
+@dot.products
+def _(shapes: Shapes, p: Params) -> int:
+    lhs, rhs = shapes["lhs"] or (), shapes["rhs"] or ()
+    # Each number of `lhs` meets as many of `rhs` as that has beside the axis of the sum.
+    return prod(lhs) * prod(rhs[:-1] if p.transpose_b else rhs[1:])
+
+
 @dot.half_known
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     lhs, rhs = shapes["lhs"], shapes["rhs"]
@@ -112,6 +120,11 @@ def batch_dot(
             f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
     return torch.matmul(left, right)
+
+
+@batch_dot.products
+def _(shapes: Shapes, p: Params) -> int:
+    return prod(shapes["lhs"] or ()) * (shapes["rhs"] or (0,))[-2 if p.transpose_b else -1]
 
 
 @operator("khatri_rao", count="num_args", listed={"num_args": None})

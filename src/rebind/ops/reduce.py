@@ -224,7 +224,7 @@ def norm(
 ) -> Tensor:
     """Norm of the elements along axes: the sum of absolute values (``ord=1``) or the root of the sum of squares.
 
-    Unlike in MXNet, where it is nan, the gradient of the second at 0 is 0.
+    Unlike in MXNet, where it is nan, the gradient of the root at 0 is 0.
 
     >>> norm(torch.tensor([[3.0, 4.0], [5.0, 12.0]]), axis=(1,))
     tensor([ 5., 13.])

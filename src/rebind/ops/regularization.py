@@ -36,7 +36,7 @@ def identity_attach_kl_sparse_reg(
 
     What is added to the gradient of each element is the derivative of ``penalty * KL(target || q)`` with respect to
     q, the moving average of the unit's mean over the batch: ``penalty * ((1 - target) / (1 - q) - target / q)``.
-    It is not divided by the size of the batch. The average takes the batch in before.
+    This gradient is not divided by the size of the batch. The average takes the batch in before.
 
     Unlike in MXNet 1.9.1, where each `backward` updates it, the average is updated by a forward pass
     in training, as other auxiliary states do; and data may have more than two axes.

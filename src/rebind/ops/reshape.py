@@ -110,7 +110,9 @@ def _split_in_two(size: int, sizes: Sequence[int], request: str) -> Sequence[int
         # A size that is unknown (0) splits into whatever is asked for.
         if size == 0 and min(first, second) >= 0:
             return first, second
-    raise ShapeError(f"in {request} two sizes, one of which may be -1, must follow -4 and split {size}")
+    raise ShapeError(
+        f"in {request}, -4 must be followed by two sizes whose product is {size}; one of them may be -1"
+    )
 
 
 def _filled(target: list[int], total: int, demand: str) -> Shape:

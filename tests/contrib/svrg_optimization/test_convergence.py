@@ -43,5 +43,5 @@ def test_the_gap_falls_geometrically_and_far_below_that_of_sgd(example, tmp_path
     assert np.abs(slope * evaluations + start - logs).max() < 1
 
     pytest.importorskip("matplotlib")
-    example.plot(curves, tmp_path / "svrg.svg")
+    example.draw(tmp_path / "svrg.svg", curves)
     assert "<svg" in (tmp_path / "svrg.svg").read_text()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from tests.newer_torch import uses_private_names
+from tests.sampling import sampled
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -133,6 +134,11 @@ CASES = {
     "small products": Case("FullyConnected", {"num_hidden": 8}, [(8, 4), (8, 4), (8,)]),
 }
 
+SAMPLED = [
+    pytest.param(name, marks=marks)
+    for name, marks in sampled(CASES, kind=lambda name: (CASES[name].operator, *sorted(CASES[name].calls)))
+]
+
 
 def assert_same(found: list[Tensor], wanted: list[Tensor]) -> None:
     for one, other in zip(found, wanted, strict=True):
@@ -155,7 +161,7 @@ def test_a_tracer_meets_one_call(name: str) -> None:
     assert {str(node.target) for node in graph.graph.nodes if "rebind" in str(node.target)} == case.calls
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", SAMPLED)
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
 def test_compiled_results_are_those_of_the_default_mode(name: str, backend: str) -> None:
     case = CASES[name]

@@ -72,6 +72,7 @@ def assert_same(found: list[Tensor], wanted: list[Tensor], tolerance: float = 1e
 COMPILERS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)]
 
 
+@pytest.mark.sampled
 @uses_private_names
 @pytest.mark.parametrize("backend", COMPILERS)
 @pytest.mark.parametrize("wanted", [[3], [0, 1, 2, 3]], ids=["parameters", "all"])

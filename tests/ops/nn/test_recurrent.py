@@ -138,6 +138,7 @@ def test_equals_the_unrolled_net(given, lengths):
     torch.testing.assert_close(alone, found[0], rtol=0, atol=0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lengths", [False, True])
 @pytest.mark.parametrize(
     "given",

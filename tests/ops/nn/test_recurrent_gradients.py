@@ -43,6 +43,7 @@ def weighted(results: tuple[Tensor, ...]) -> Tensor:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("used", [slice(0, 1), slice(1, 2), slice(0, 2)], ids=["outputs", "state", "both"])
 @pytest.mark.parametrize("reverse", [False, True], ids=["forth", "back"])
 @pytest.mark.parametrize(("steps", "batch"), [(5, 2), (1, 3), (7, 1)])
@@ -61,6 +62,7 @@ def test_equals_the_kernel(mode: str, steps: int, batch: int, reverse: bool, use
         torch.testing.assert_close(gradient, of_kernel, msg=lambda text, name=name: f"{name}: {text}")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reverse", [False, True], ids=["forth", "back"])
 @pytest.mark.parametrize("mode", MODES)
 def test_has_second_derivatives(mode: str, reverse: bool) -> None:

@@ -1,8 +1,8 @@
 """`mx.contrib.amp`: mixed precision, by `convert_symbol` or `init`; `init_trainer` scales losses for training."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ...absent import old_names
+from ...absent import old_names as _old_names
 from . import amp, lists, loss_scaler
 from .amp import (
     convert_bucketing_module,
@@ -45,5 +45,5 @@ __all__ = [
     "unscale",
 ]
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

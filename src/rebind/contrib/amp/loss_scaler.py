@@ -52,8 +52,6 @@ class LossScaler:
 
     Attributes
     ----------
-    loss_scale
-        The scale of the next batch.
     skipped
         How many batches were skipped.
 

@@ -24,11 +24,11 @@ StateOrList: TypeAlias = "StoredState | Sequence[StoredState]"
 class _AssignmentOptimizer(opt.Optimizer):
     """Replaces the stored value by the one that is pushed."""
 
-    def update(self, index: Hashable, weight: NDArray, grad: NDArray, state: StoredState) -> None:  # type: ignore[override]
+    def update(self, index: Hashable, weight: NDArray, grad: NDArray, state: StoredState) -> None:
         """Assign the gradient, in its storage type and with its rows alone."""
         grad.copyto(weight)
 
-    def update_multi_precision(  # type: ignore[override]
+    def update_multi_precision(
         self, index: Hashable, weight: NDArray, grad: NDArray, state: StoredState
     ) -> None:
         """Assign the gradient: no sum of small steps is lost."""

@@ -1,11 +1,11 @@
 """`mx.contrib.text`: counting tokens, vocabularies, and vectors of words from files."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ...absent import old_names
+from ...absent import old_names as _old_names
 from . import embedding, utils, vocab
 
 __all__ = ["embedding", "utils", "vocab"]
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

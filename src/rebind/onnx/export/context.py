@@ -12,6 +12,8 @@ import torch
 from ...errors import MXNetError
 from ...graph import Application, Entry
 from ...shapes import Shape
+from ...unique_names import unique_name
+from .free_sizes import InputSize
 
 __all__ = ["GraphContext", "NotInONNX"]
 
@@ -40,6 +42,10 @@ class GraphContext:
         All names of values, and of nodes: each is there only once, those of bodies included.
     outer
         The graph that this one is the body of a node in.
+    inputs
+        The inputs of the model, by name.
+    sizes_of_inputs
+        What free sizes of arrays without inputs are equal to, by array and axis: the name of an input, and its axis.
     """
 
     parameters: Mapping[str, np.ndarray]
@@ -51,14 +57,16 @@ class GraphContext:
     names: set[str] = field(default_factory=set)
     node_names: set[str] = field(default_factory=set)
     outer: GraphContext | None = None
+    inputs: dict[str, ir.Value] = field(default_factory=dict)
+    sizes_of_inputs: Mapping[tuple[Entry, int], InputSize] = field(default_factory=dict)
 
     def unique(self, name: str) -> str:
         """Return a name that no other value has, and take it."""
-        return _take(f"{self.scope}{name}", self.names)
+        return unique_name(f"{self.scope}{name}", self.names)
 
     def unique_node(self, name: str) -> str:
         """Return a name that no other node has, and take it."""
-        return _take(f"{self.scope}{name}", self.node_names)
+        return unique_name(f"{self.scope}{name}", self.node_names)
 
     def initializer(self, array: np.ndarray, name: str | None = None) -> ir.Value:
         """Write numbers that do not change; without a name it is a constant of a translation.
@@ -93,12 +101,3 @@ class GraphContext:
     def refuse(self, node: Application, reason: str) -> MXNetError:
         """Return the error that ONNX cannot say a node."""
         return node.locate(NotInONNX(f"it cannot be said in ONNX's opset {self.opset}: {reason}"))
-
-
-def _take(name: str, names: set[str]) -> str:
-    found, count = name, 0
-    while found in names:
-        count += 1
-        found = f"{name}_{count}"
-    names.add(found)
-    return found

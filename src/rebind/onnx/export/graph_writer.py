@@ -13,9 +13,14 @@ from ..._version import __version__
 from ...dtypes import DTypeLike
 from ...errors import MXNetError
 from ...graph import Application, Entry, Graph, Node, depth_first, infer_shapes, infer_types
+from ...graph.control_flow import counted_constants
+from ...graph.facts import Facts, Target
+from ...graph.passes.open_fused_layers import open_fused_layers
 from ...ndarray import NDArray
+from ...shapes import Shape
 from ...symbol import Symbol
 from .context import GraphContext, NotInONNX
+from .free_sizes import sizes_of_inputs
 from .node_writer import NodeWriter
 from .operator_writer import onnx_type
 from .translations import REASONS, TRAINING_INPUTS, TRANSLATIONS
@@ -89,7 +94,8 @@ def to_onnx(
         raise MXNetError(
             f"to_onnx: opset must be from {min(_IR_VERSIONS)} to {max(_IR_VERSIONS)}; got {opset}"
         )
-    graph = symbol.graph
+    # Layers that MXNet fused are opened: they are not the user's nodes either.
+    graph, _ = open_fused_layers(symbol.graph, Facts(), Target())
     _check_operators(graph)
     context = _context(graph, params, shapes, types or {}, opset)
     model = ir.Model(
@@ -102,7 +108,9 @@ def to_onnx(
     for value in [value for value in model.graph.inputs if not value.uses()]:
         if value not in model.graph.outputs:
             model.graph.inputs.remove(value)
-    ShapeInferencePass()(model)  # it carries the names of free sizes from the inputs to the outputs
+    # It carries the names of free sizes from the inputs to the outputs. A strict one takes lists of integers for
+    # shapes, and stops where those do not broadcast, in models that are right.
+    ShapeInferencePass(strict_mode=False)(model)
     return model
 
 
@@ -114,20 +122,46 @@ def _context(
     opset: int,
 ) -> GraphContext:
     arrays = {name: value.asnumpy() for name, value in params.items()}
+    for name, number in _counted_as_numbers(graph).items():
+        if name in arrays:
+            arrays[name] = np.full_like(arrays[name], number)
     known_types = _types(graph, {name: value.dtype for name, value in params.items()} | dict(types))
     sizes = {
         name: tuple(0 if isinstance(size, str) else size for size in shape) for name, shape in shapes.items()
     }
     given_shapes = {name: value.shape for name, value in arrays.items()} | sizes
-    known_shapes = infer_shapes(graph, given_shapes, known_types).entries
-    return GraphContext(arrays, known_shapes, known_types, opset)
+
+    def infer(given: Mapping[str, Shape]) -> Mapping[Entry, Shape]:
+        return infer_shapes(graph, given, known_types).entries
+
+    known_shapes = infer(given_shapes)
+    free = sizes_of_inputs(_read_in_inference(graph), given_shapes, known_shapes, infer)
+    return GraphContext(arrays, known_shapes, known_types, opset, sizes_of_inputs=free)
+
+
+def _counted_as_numbers(graph: Graph) -> dict[str, float]:
+    """Return the variables that all their readers count as a number, whatever they hold: gamma with `fix_gamma`."""
+    counted = counted_constants(graph)
+    for node in _applications(graph):
+        constants = node.operator.kernels.constants
+        numbers = {} if constants is None else constants(node.params)
+        for name, entry in zip(node.input_names, node.inputs, strict=True):
+            if name not in numbers:
+                counted.pop(entry.node, None)
+    return {node.name: number for node, number in counted.items()}
 
 
 def _types(graph: Graph, given: Mapping[str, DTypeLike | None]) -> Mapping[Entry, torch.dtype]:
     """Return the types of all entries; what neither was given nor follows is float32."""
     known = infer_types(graph, given).entries
     open_variables = [node.name for node in graph.variables if Entry(node) not in known]
-    return infer_types(graph, dict.fromkeys(open_variables, "float32") | dict(given)).entries
+    known = infer_types(graph, dict.fromkeys(open_variables, "float32") | dict(given)).entries
+    return dict.fromkeys(_entries(graph), torch.float32) | dict(known)
+
+
+def _entries(graph: Graph) -> Iterator[Entry]:
+    for node in graph.nodes:
+        yield from node.outputs if isinstance(node, Application) else [Entry(node)]
 
 
 def _check_operators(graph: Graph) -> None:
@@ -178,6 +212,7 @@ def _write(graph: Graph, context: GraphContext, shapes: Mapping[str, Sequence[in
             value = values[Entry(node)] = _variable(node, context, shapes.get(node.name, ()))
             if value.name not in context.parameters:
                 inputs.append(value)
+                context.inputs[node.name] = value
     values = write_nodes(graph, context, values)
     return ir.Graph(
         inputs,

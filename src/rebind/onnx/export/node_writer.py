@@ -45,6 +45,18 @@ class NodeWriter(OperatorWriter):
         """Return the shape of an output; 0 stands where a size is free."""
         return self._shape(Entry(self.node, index))
 
+    def output_sizes(self) -> list[int | tuple[ir.Value, int]]:
+        """Return the sizes of the output of a node without inputs; free ones as an input and the axis that has them.
+
+        What is equal to the size of no input is 0.
+        """
+        entry, sizes = Entry(self.node), self.output_shape()
+        found = [self.graph.sizes_of_inputs.get((entry, axis)) for axis in range(len(sizes))]
+        return [
+            n if same is None else (self.graph.inputs[same[0]], same[1])
+            for n, same in zip(sizes, found, strict=True)
+        ]
+
     def rank(self, index: int = 0) -> int:
         """Return how many axes an input has."""
         return len(self.shape(index))
@@ -65,6 +77,11 @@ class NodeWriter(OperatorWriter):
     def refuse(self, reason: str) -> Exception:
         """Return the error that ONNX cannot say this node, with the reason."""
         return self.graph.refuse(self.node, reason)
+
+    def need(self, since: int, what: str) -> None:
+        """Refuse a node that needs what ONNX has since a later opset."""
+        if self.opset < since:
+            raise self.refuse(f"{what} is of opset {since}")
 
     def _shape(self, entry: Entry) -> Shape:
         found = self.graph.shapes.get(entry)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import onnx_ir as ir
 
-from ...ops import find
+from ...ops import Operator, find
 
 __all__ = ["REASONS", "TRAINING_INPUTS", "TRANSLATIONS", "Translation", "translation"]
 
@@ -23,7 +23,9 @@ TRAINING_INPUTS: dict[str, frozenset[str]] = {}
 REASONS: dict[str, str] = {}
 
 
-def translation(*names: str, training_inputs: Sequence[str] = ()) -> Callable[[Translation], Translation]:
+def translation(
+    *names: str | Operator, training_inputs: Sequence[str] = ()
+) -> Callable[[Translation], Translation]:
     """Declare how operators are said in ONNX.
 
     The function is called with a `NodeWriter` and the operator's inputs, by position: one parameter for each input
@@ -32,7 +34,7 @@ def translation(*names: str, training_inputs: Sequence[str] = ()) -> Callable[[T
     Parameters
     ----------
     names
-        Any of the names of each operator.
+        Any of the names of each operator, or operators that have none: those that passes put into graphs.
     training_inputs
         Names of inputs that inference does not read: they are None in the call.
 
@@ -45,7 +47,7 @@ def translation(*names: str, training_inputs: Sequence[str] = ()) -> Callable[[T
 
     def declare(function: Translation) -> Translation:
         for name in names:
-            operator = find(name).name
+            operator = find(name).name if isinstance(name, str) else name.name
             TRANSLATIONS[operator] = function
             if training_inputs:
                 TRAINING_INPUTS[operator] = frozenset(training_inputs)

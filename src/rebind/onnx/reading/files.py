@@ -19,6 +19,9 @@ from .readings import find_reading
 
 __all__ = ["load_model", "prepare_model"]
 
+#: What MXNet 1.9.1's exporter writes its operators for.
+_OPSET_OF_MXNET = 13
+
 
 def load_model(file: str | os.PathLike[str]) -> onnx.ModelProto:
     """Read a file; numbers that lie in other files are left there."""
@@ -51,14 +54,31 @@ def prepare_model(
     # Shapes are inferred without what onnx calls data propagation: that would make the numbers of any ConstantOfShape,
     # as many as a file of a hundred bytes asks for. What a constant or a shape gives is computed in `folding`.
     _check_opset(model)
+    model = _with_opset_of_mxnet(model)
     model = _with_constants(model, constants or {})
     try:
         model = shape_inference.infer_shapes(_without_functions(model))
     except Exception as error:  # errors of onnx's C++ are RuntimeErrors and its own
         raise FormatError(f"import_model: the model is malformed: {error}") from error
+    _check_types(model.graph)
     found = ir.from_proto(model)
     _check_external(found, folder)
     return found
+
+
+def _check_types(graph: onnx.GraphProto) -> None:
+    for kind, values in (("input", graph.input), ("output", graph.output)):
+        for value in values:
+            if _holds_maps(value.type):
+                raise FormatError(
+                    f"import_model: the {kind} {value.name!r} must be an array; got maps. skl2onnx writes arrays "
+                    "with options={'zipmap': False}."
+                )
+
+
+def _holds_maps(found: onnx.TypeProto) -> bool:
+    kind = found.WhichOneof("value")
+    return kind == "map_type" or (kind == "sequence_type" and _holds_maps(found.sequence_type.elem_type))
 
 
 def _check_opset(model: onnx.ModelProto) -> None:
@@ -69,6 +89,18 @@ def _check_opset(model: onnx.ModelProto) -> None:
                 f"import_model: the file's opset, {each.version}, must be at most {latest}, "
                 "the latest that the installed onnx knows. Install a newer onnx."
             )
+
+
+def _with_opset_of_mxnet(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a file of MXNet's exporter with the opset of its operators, 13; it writes that of the installed onnx."""
+    stamped = [each for each in model.opset_import if each.version > _OPSET_OF_MXNET]
+    if model.graph.name != "mxnet_converted_model" or not stamped:
+        return model
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    for each in changed.opset_import:
+        each.version = min(each.version, _OPSET_OF_MXNET)
+    return changed
 
 
 def _with_constants(model: onnx.ModelProto, constants: Mapping[str, np.ndarray | NDArray]) -> onnx.ModelProto:

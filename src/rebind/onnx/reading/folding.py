@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 import onnx
 
-__all__ = ["SIZE_FUNCTIONS", "fold"]
+__all__ = ["SIZE_FUNCTIONS", "fold", "gives_sizes"]
 
 #: Larger results are left to the network, so that a small file cannot take all memory.
 _MOST_ELEMENTS = 1 << 27
@@ -127,3 +127,11 @@ SIZE_FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
     "Sub": lambda node, a, b: a - b,
     "Unsqueeze": _unsqueeze,
 }
+
+
+def gives_sizes(node: ir.Node, arrays: Sequence[np.ndarray]) -> bool:
+    """Return whether a node of sizes, of which some are free, gives sizes. The network computes with fractions."""
+    if node.op_type not in SIZE_FUNCTIONS or any(array.dtype.kind == "f" for array in arrays):
+        return False
+    dtype = node.outputs[0].dtype
+    return node.op_type != "Div" or dtype is None or not dtype.is_floating_point()

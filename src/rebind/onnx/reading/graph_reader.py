@@ -8,17 +8,28 @@ from dataclasses import replace
 import numpy as np
 import onnx_ir as ir
 
-from ...errors import FormatError, MXNetError
+from ... import dtypes
+from ...errors import FormatError, MXNetError, missing_operators
 from ...graph import Application, Entry
-from ...ndarray import NDArray, array
+from ...ndarray import NDArray
 from ...symbol import Symbol, generated, var
-from .folding import SIZE_FUNCTIONS, fold
+from ...unique_names import unique_name
+from .element_types import FLOATS, NARROW, as_ndarray
+from .folding import SIZE_FUNCTIONS, fold, gives_sizes
 from .node_reader import NodeReader
 from .readings import Result, find_reading
 from .symbol_shapes import SymbolShapes
 from .values import Shape, Value
 
 __all__ = ["GraphReader", "UnknownNumbersError"]
+
+#: What may give numbers outside the range of a type without a sign, or cut to few bits.
+_MAY_LEAVE_RANGE = frozenset(
+    (
+        "Add", "BitShift", "BitwiseNot", "Col2Im", "CumProd", "CumSum", "Einsum", "Gemm", "MatMul", "Mul", "ReduceL1",
+        "ReduceProd", "ReduceSum", "ReduceSumSquare", "ScatterElements", "ScatterND", "Shrink", "Sub",
+    )
+)  # fmt: skip
 
 
 class UnknownNumbersError(MXNetError):
@@ -51,6 +62,7 @@ class GraphReader:
         self._values: dict[ir.Value, Value] = {}
         self._names: set[str] = set()
         self._shapes = SymbolShapes()
+        self._free_sizes: dict[str, tuple[ir.Value, int]] = {}
 
     def read(self) -> Symbol:
         """Read the graph, and return its outputs."""
@@ -107,12 +119,19 @@ class GraphReader:
             return [size or None for size in own]
         return [size if isinstance(size, int) else (one or size) for size, one in zip(shape, own)]
 
+    def axis_of(self, size: ir.SymbolicDim) -> tuple[Symbol, int] | None:
+        """Return an array and its axis that has a free size; None for one that is computed from others."""
+        if str(size) not in self._free_sizes:
+            return None
+        value, axis = self._free_sizes[str(size)]
+        return self.symbol(value), axis
+
     def parameter(self, numbers: np.ndarray, name: str, *, trained: bool) -> Symbol:
         """Return a variable with these numbers; what training must not change is behind a `BlockGrad`."""
-        name = self._unused(name)
-        self.params[name] = _ndarray(numbers, name)
+        name = unique_name(name, self._names)
+        self.params[name] = as_ndarray(numbers, name)
         variable = var(name, shape=self.params[name].shape, dtype=self.params[name].dtype)
-        if trained and numbers.dtype.kind == "f":
+        if trained and dtypes.name(self.params[name].dtype) in FLOATS:
             return variable
         return generated.BlockGrad(variable, name=f"{name}_constant")
 
@@ -123,6 +142,10 @@ class GraphReader:
         if inputs:
             given = ", ".join(f"{name!r}: ..." for name in inputs)
             message += f"; give the numbers of inputs: import_model(..., constants={{{given}}})"
+        elif self._free_sizes:
+            message += (
+                ", and follows from sizes that are free in the file: export the network with fixed ones"
+            )
         return UnknownNumbersError(refuse(message).args[0], inputs)
 
     def read_body(self, graph: ir.Graph, inputs: Sequence[Symbol], shapes: Sequence[Shape]) -> list[Symbol]:
@@ -135,20 +158,12 @@ class GraphReader:
         self._read_nodes(graph)
         return [self.symbol(value) for value in graph.outputs]
 
-    def _unused(self, name: str) -> str:
-        unused, number = name, 0
-        while unused in self._names:
-            number += 1
-            unused = f"{name}_{number}"
-        self._names.add(unused)
-        return unused
-
     def _read_initializers(self, graph: ir.Graph) -> None:
         for value in graph.initializers.values():
             self._values[value] = Value(numbers=_numbers(value), trained=True)
 
     def _input(self, value: ir.Value) -> Symbol:
-        name = self._unused(value.name or "data")
+        name = unique_name(value.name or "data", self._names)
         if not isinstance(value.type, ir.TensorType):
             raise MXNetError(f"import_model: input {name!r}: MXNet has no sequences and no optional values")
         self.inputs.append(name)
@@ -168,8 +183,7 @@ class GraphReader:
             name = f"{node.domain}::{node.op_type}" if not is_standard else node.op_type
             missing.setdefault(name, node.name or node.outputs[0].name or "")
         if missing:
-            listed = ", ".join(f"{name} ({node!r})" for name, node in sorted(missing.items()))
-            raise MXNetError(f"import_model: MXNet has no operators for {listed}")
+            raise missing_operators("import_model", missing)
 
     def _read_nodes(self, nodes: Iterable[ir.Node]) -> None:
         for node in nodes:
@@ -220,7 +234,7 @@ class GraphReader:
     def _fold_cast(self, node: ir.Node) -> bool:
         reader = NodeReader(self, node)
         numbers, dtype = reader.constant(0), node.inputs[1].dtype if node.inputs[1] is not None else None
-        if numbers is None or dtype is None:
+        if numbers is None or dtype is None or dtype in NARROW:
             return False
         self._values[node.outputs[0]] = Value(
             numbers=numbers.astype(dtype.numpy()), trained=reader.value(0).trained
@@ -229,12 +243,16 @@ class GraphReader:
 
     def _fold_shape(self, node: ir.Node) -> bool:
         reader = NodeReader(self, node)
-        if not reader.has(0):
+        given = node.inputs[0]
+        if given is None:
             return False
-        known = reader.value(0).numbers
-        shape = reader.shape(0) if known is None else list(known.shape)
+        known = self.value(given).numbers
+        shape = self.shape(given) if known is None else list(known.shape)
         if shape is None or None in shape:
             return False
+        for axis, size in enumerate(shape):
+            if isinstance(size, ir.SymbolicDim):
+                self._free_sizes.setdefault(str(size), (given, axis))
         if node.op_type == "Size":
             sizes = np.array(1, object)
             for size in shape:
@@ -247,15 +265,17 @@ class GraphReader:
         return True
 
     def _fold_sizes(self, node: ir.Node, numbers: Sequence[np.ndarray | None]) -> bool:
-        if node.op_type not in SIZE_FUNCTIONS or None in [None if each is None else 0 for each in numbers]:
+        arrays = [each for each in numbers if each is not None]
+        if len(arrays) < len(numbers) or not gives_sizes(node, arrays):
             return False
-        self._values[node.outputs[0]] = self._sizes(node, SIZE_FUNCTIONS[node.op_type](node, *numbers))
+        self._values[node.outputs[0]] = self._sizes(node, SIZE_FUNCTIONS[node.op_type](node, *arrays))
         return True
 
     def _sizes(self, node: ir.Node, sizes: np.ndarray) -> Value:
         """Return a value of sizes: a constant if none is free."""
         if all(isinstance(size, (int, np.integer)) for size in np.asarray(sizes).reshape(-1)):
-            return Value(numbers=np.asarray(sizes).astype(np.int64))
+            dtype = node.outputs[0].dtype
+            return Value(numbers=np.asarray(sizes).astype(np.int64 if dtype is None else dtype.numpy()))
         return Value(numbers=np.asarray(sizes, object), make_symbol=lambda: self._apply(node)[0])  # type: ignore[return-value, arg-type]
 
     def _apply(self, node: ir.Node) -> Sequence[Result]:
@@ -266,6 +286,8 @@ class GraphReader:
         results: list[Result] = (
             [result] if result is None or isinstance(result, (Symbol, np.ndarray)) else list(result)
         )
+        if node.op_type in _MAY_LEAVE_RANGE:
+            results = [_in_range(reader, value, result) for value, result in zip(node.outputs, results)]
         return self._named(reader.name, results)
 
     def _named(self, name: str, results: list[Result]) -> list[Result]:
@@ -276,11 +298,18 @@ class GraphReader:
         maker = makers.pop()
         if not isinstance(maker, Application) or not maker.name.startswith(f"{name}_"):
             return results  # an input or a constant that is handed on
-        renamed = replace(maker, name=self._unused(name))
+        renamed = replace(maker, name=unique_name(name, self._names))
         return [
             Symbol([Entry(renamed, result.graph.outputs[0].index)]) if isinstance(result, Symbol) else result
             for result in results
         ]
+
+
+def _in_range(reader: NodeReader, value: ir.Value, result: Result) -> Result:
+    """Return the result of arithmetic, brought into the range of its type where its array is of a wider one."""
+    if not isinstance(result, Symbol) or value.dtype not in NARROW:
+        return result
+    return reader.narrow(result, value.dtype)
 
 
 def _sources(value: ir.Value) -> list[str]:
@@ -328,14 +357,3 @@ def _constant(node: ir.Node) -> np.ndarray:
 
 def _plain(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(np.int64) if numbers.dtype == object else numbers
-
-
-def _ndarray(numbers: np.ndarray, name: str) -> NDArray:
-    """Return numbers as an array of MXNet; one number without axes is an array of one element."""
-    dtype = numbers.dtype.name
-    if dtype == "bfloat16":
-        numbers = numbers.astype(np.float32)
-    try:
-        return array(np.atleast_1d(numbers), dtype=dtype)
-    except MXNetError as error:
-        raise MXNetError(f"import_model: the tensor {name!r}: MXNet has no arrays of type {dtype}") from error

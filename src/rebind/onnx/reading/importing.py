@@ -29,7 +29,8 @@ def import_model(
 
     Operator sets from 1 to the latest that the installed onnx knows are read. Functions are written out, constants
     computed, and arithmetic of shapes becomes parameters of operators, in which free sizes stay free. Numbers that
-    ONNX stores as values without axes are arrays of one element.
+    ONNX stores as values without axes are arrays of one element, and those of a type that MXNet lacks are in arrays of
+    a wider one, within the range of their own.
 
     Parameters
     ----------

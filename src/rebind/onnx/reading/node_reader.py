@@ -10,24 +10,10 @@ import onnx_ir as ir
 
 from ...errors import MXNetError
 from ...symbol import Symbol, generated
+from .element_types import ARRAY_TYPES, FLOATS, NARROW
 from .values import ReadGraph, Shape, Size, Value
 
 __all__ = ["NodeReader"]
-
-#: MXNet's names of ONNX's types.
-_TYPES = {
-    ir.DataType.FLOAT: "float32",
-    ir.DataType.DOUBLE: "float64",
-    ir.DataType.FLOAT16: "float16",
-    ir.DataType.BFLOAT16: "bfloat16",
-    ir.DataType.UINT8: "uint8",
-    ir.DataType.INT8: "int8",
-    ir.DataType.INT16: "int16",
-    ir.DataType.INT32: "int32",
-    ir.DataType.INT64: "int64",
-    ir.DataType.BOOL: "bool",
-}
-_FLOATS = {"float32", "float64", "float16", "bfloat16"}
 
 
 class NodeReader:
@@ -146,25 +132,32 @@ class NodeReader:
         return len(shape)
 
     def dtype(self, index: int = 0) -> str:
-        """Return MXNet's name of an input's type."""
+        """Return the type of an input's array."""
         return self.type_name(self._value(index).dtype)
 
     def output_dtype(self, index: int = 0) -> str:
-        """Return MXNet's name of an output's type."""
+        """Return the type of an output's array."""
         return self.type_name(self.node.outputs[index].dtype)
 
     def type_name(self, dtype: Any) -> str:
-        """Return MXNet's name of one of ONNX's types, a number or as onnx-ir has it."""
+        """Return the type of arrays for one of ONNX's types, a number or as onnx-ir has it."""
         if dtype is None:
             raise self.refuse("the types of its inputs must be known")
         found = ir.DataType(dtype)
-        if found not in _TYPES:
+        if found not in ARRAY_TYPES:
             raise self.refuse(f"MXNet has no arrays of type {found.name.lower()}")
-        return _TYPES[found]
+        return ARRAY_TYPES[found]
+
+    def onnx_type(self, index: int = 0) -> ir.DataType:
+        """Return ONNX's type of an input, which must be known."""
+        dtype = self._value(index).dtype
+        self.type_name(dtype)
+        assert dtype is not None
+        return dtype
 
     def is_float(self, index: int = 0) -> bool:
         """Say whether an input has a floating type."""
-        return self.dtype(index) in _FLOATS
+        return self.dtype(index) in FLOATS
 
     def wanted(self, output: int) -> bool:
         """Say whether an output has a name and is used."""
@@ -193,6 +186,20 @@ class NodeReader:
     def cast(self, data: Symbol, dtype: str) -> Symbol:
         """Convert to a type of MXNet."""
         return self.op("Cast", data, dtype=dtype)
+
+    def convert(self, data: Symbol, dtype: str, to: ir.DataType, **how: Any) -> Symbol:
+        """Convert data of the type `dtype` to one of ONNX, which MXNet may lack; `how` says it of floats."""
+        wide = self.type_name(to)
+        if to not in NARROW:
+            return self.cast(data, wide)
+        # Of float64 it is rounded once, and not to float32 before.
+        before = "float64" if wide == "float32" and dtype == "float64" else wide
+        found = self.narrow(data if dtype == before else self.cast(data, before), to, **how)
+        return found if before == wide else self.cast(found, wide)
+
+    def narrow(self, data: Symbol, to: ir.DataType, **how: Any) -> Symbol:
+        """Bring numbers in an array of a wider type into the range of their own."""
+        return self.op("_onnx_cast_through", data, kind=NARROW[to], **how)
 
     def reshape(self, data: Symbol, shape: Sequence[int]) -> Symbol:
         """Give another shape, in MXNet's codes; a shape without axes is one of one element, as in MXNet."""

@@ -57,6 +57,9 @@ class ReadGraph(Protocol):
     def shape(self, value: ir.Value) -> Shape:
         """Return the shape of a value."""
 
+    def axis_of(self, size: ir.SymbolicDim) -> tuple[Symbol, int] | None:
+        """Return an array and its axis that has a free size."""
+
     def parameter(self, numbers: np.ndarray, name: str, *, trained: bool) -> Symbol:
         """Return a variable with these numbers."""
 

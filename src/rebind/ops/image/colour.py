@@ -12,12 +12,12 @@ from ..declaration import operator
 from ._pixels import Factor, check_colours, compute, draw, store
 
 __all__ = [
-    "COMPONENTS", "DEVIATIONS", "adjust_lighting", "random_brightness", "random_color_jitter",
+    "COMPONENTS", "DEVIATIONS", "HUE_LEVELS", "LUMA", "adjust_lighting", "random_brightness", "random_color_jitter",
     "random_contrast", "random_hue", "random_lighting", "random_saturation",
 ]  # fmt: skip
 
 # Share of red, green and blue in the brightness of a colour (ITU-R BT.601).
-_LUMA = (0.299, 0.587, 0.114)
+LUMA = (0.299, 0.587, 0.114)
 
 
 # Principal components of the colours of ImageNet's pixels, each multiplied by its standard deviation
@@ -28,12 +28,17 @@ DEVIATIONS = (55.46, 4.794, 1.148)
 COMPONENTS = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
 
 
+# For each sixth of the circle of hues, which of four levels are red, green and blue: the highest, the lowest, and two
+# between them, of which one falls and one rises.
+HUE_LEVELS = ((0, 3, 1), (2, 0, 1), (1, 0, 3), (1, 2, 0), (3, 1, 0), (0, 1, 2))
+
+
 def _grey(data: Tensor) -> Tensor:
     """Return the brightness of each pixel, in one channel."""
     if data.shape[-1] == 1:
         return data
     red, green, blue = data.split(1, -1)
-    return _LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue
+    return LUMA[0] * red + LUMA[1] * green + LUMA[2] * blue
 
 
 def _mean_grey(data: Tensor) -> Tensor:
@@ -79,10 +84,7 @@ def _rotated(data: Tensor, turn: Tensor) -> Tensor:
     high = torch.where(light <= 0.5, light * (1 + saturation), light + saturation - light * saturation)
     low = 2 * light - high
     levels = torch.stack((high, low, low + (high - low) * (1 - fraction), low + (high - low) * fraction), -1)
-    # For each sixth of the circle, which of the levels are red, green and blue.
-    which = torch.tensor(
-        [[0, 3, 1], [2, 0, 1], [1, 0, 3], [1, 2, 0], [3, 1, 0], [0, 1, 2]], device=data.device
-    )
+    which = torch.tensor(HUE_LEVELS, device=data.device)
     turned = torch.gather(levels, -1, which[sector.to(dtype=torch.int64).clamp(0, 5)])
     return torch.where(coloured[..., None], turned, light[..., None]) * 255
 

@@ -15,7 +15,7 @@ from ..declaration import Operator, operator
 from ._pixels import check_axes
 from .resampling import resized
 
-__all__ = ["Interpolation", "crop", "resize"]
+__all__ = ["Interpolation", "crop", "new_size", "resize"]
 
 Interpolation = Annotated[int, Between(0, 4)]
 
@@ -76,7 +76,7 @@ def resize(
     tensor([0., 1., 3., 4.])
     """
     check_axes(data)
-    height, width = _new_size(data.shape[-3], data.shape[-2], size, keep_ratio)
+    height, width = new_size(data.shape[-3], data.shape[-2], size, keep_ratio)
     return resized(data, height, width, interp)
 
 
@@ -87,7 +87,12 @@ def _(p: Params) -> str | None:
     return None
 
 
-def _new_size(height: int, width: int, size: tuple[int, ...], keep_ratio: bool) -> tuple[int, int]:
+def new_size(height: int, width: int, size: tuple[int, ...], keep_ratio: bool) -> tuple[int, int]:
+    """Return the height and the width of an image that `resize` returns.
+
+    >>> new_size(4, 8, (2,), keep_ratio=True)
+    (2, 4)
+    """
     if len(size) == 2:
         return size[1], size[0]  # given as (width, height)
     # One number: both sides, or the shorter one.

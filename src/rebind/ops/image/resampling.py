@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -12,7 +13,27 @@ from torch import Tensor
 from ...errors import DTypeError, ShapeError
 from ._pixels import compute
 
-__all__ = ["resized"]
+__all__ = ["Kind", "Taps", "covered", "kind_of", "nearest", "resized", "taps"]
+
+Kind = Literal["nearest", "area", "grow", "linear", "cubic", "lanczos"]
+Taps = tuple[Tensor, Tensor]  # which old pixels make each new one, and their weights: two arrays (new, taps)
+
+
+def kind_of(rows: int, columns: int, height: int, width: int, interp: int) -> Kind:
+    """Return how OpenCV resizes, which depends on the sizes too.
+
+    >>> kind_of(8, 8, 4, 4, interp=1), kind_of(8, 8, 16, 4, interp=3)
+    ('area', 'grow')
+    """
+    if interp == 0 or (rows, columns) == (height, width):
+        return "nearest"
+    if interp == 1 and (rows, columns) == (2 * height, 2 * width):
+        return "area"  # the mean of four pixels is what is linear between them
+    if interp == 3:
+        # Areas are averaged only where neither side grows; else it is linear, but with positions of its own.
+        return "area" if height <= rows and width <= columns else "grow"
+    kinds: dict[int, Kind] = {1: "linear", 2: "cubic", 4: "lanczos"}
+    return kinds[interp]
 
 
 def resized(data: Tensor, height: int, width: int, interp: int) -> Tensor:
@@ -24,27 +45,19 @@ def resized(data: Tensor, height: int, width: int, interp: int) -> Tensor:
     rows, columns = data.shape[-3:-1]
     if not (rows and columns and height and width):
         raise ShapeError(f"an image must have a pixel to be resized; got shape {tuple(data.shape)}")
-    if interp == 0 or (rows, columns) == (height, width):
+    kind = kind_of(rows, columns, height, width, interp)
+    if kind == "nearest":
         return _nearest(data, height, width)
     if not (data.is_floating_point() or data.dtype is torch.uint8):
         raise DTypeError(
             f"data must be uint8 or of a floating type for interp={interp}; "
             f"got {str(data.dtype).removeprefix('torch.')}. Convert it with astype()."
         )
-    # As OpenCV: areas are averaged only where neither side grows.
-    shrinks = height <= rows and width <= columns
-    if interp == 1 and (rows, columns) == (2 * height, 2 * width):
-        interp = 3  # as OpenCV: the mean of four pixels is what is linear between them
-    if interp == 3 and shrinks:
+    if kind == "area":
         return _area(data, height, width)
-    # Where a side grows, OpenCV's area mode is linear, but with positions of its own.
-    kind = "grow" if interp == 3 else {1: "linear", 2: "cubic", 4: "lanczos"}[interp]
     if data.dtype is torch.uint8:
         return _fixed_point(data, height, width, kind)
-    return _resampled(data, _taps(rows, height, kind, False), _taps(columns, width, kind, True))
-
-
-Taps = tuple[Tensor, Tensor]  # which old pixels make each new one, and their weights: two arrays (new, taps)
+    return _resampled(data, taps(rows, height, kind, False), taps(columns, width, kind, True))
 
 
 def _resampled(data: Tensor, down: Taps, along: Taps) -> Tensor:
@@ -53,9 +66,9 @@ def _resampled(data: Tensor, down: Taps, along: Taps) -> Tensor:
     return _sums(_sums(values, -3, down), -2, along).to(dtype=data.dtype)
 
 
-def _sums(values: Tensor, axis: int, taps: Taps) -> Tensor:
+def _sums(values: Tensor, axis: int, given: Taps) -> Tensor:
     """Return weighted sums along an axis, in the type of `values`, added in the order of the taps."""
-    index, weight = taps[0].to(values.device), taps[1].to(values.device, values.dtype)
+    index, weight = given[0].to(values.device), given[1].to(values.device, values.dtype)
     return _weighted(_chosen(values, axis, index), weight.T.reshape(-1, index.shape[0], *(1,) * (-axis - 1)))
 
 
@@ -71,7 +84,7 @@ def _weighted(pixels: Sequence[Tensor], weights: Tensor) -> Tensor:
     return total
 
 
-def _taps(size: int, new: int, kind: str, border: bool) -> Taps:
+def taps(size: int, new: int, kind: Kind, border: bool) -> Taps:
     """Return which old pixels make each of the `new` ones, and their weights.
 
     Positions are computed in float64, distances and weights in float32, as OpenCV does. With `border` a new pixel
@@ -130,28 +143,31 @@ def _lanczos(distance: Tensor) -> Tensor:
     return (weight / weight.sum(1, keepdim=True)).to(dtype=torch.float32)
 
 
+def nearest(size: int, new: int) -> Tensor:
+    """Return which old pixel is each of the `new` ones."""
+    # The same expression as OpenCV: `size / new` would round otherwise.
+    position = torch.arange(new, dtype=torch.float64) * (1.0 / (new / size))
+    return position.floor().to(dtype=torch.int64).clamp(max=size - 1)
+
+
 def _nearest(data: Tensor, height: int, width: int) -> Tensor:
     for axis, new in ((-3, height), (-2, width)):
-        size = data.shape[axis]
-        if size != new:
-            # The same expression as OpenCV: `size / new` would round otherwise.
-            position = torch.arange(new, dtype=torch.float64) * (1.0 / (new / size))
-            index = position.floor().to(dtype=torch.int64).clamp(max=size - 1)
-            data = torch.index_select(data, axis, index.to(data.device))
+        if data.shape[axis] != new:
+            data = torch.index_select(data, axis, nearest(data.shape[axis], new).to(data.device))
     return data
 
 
-def _fixed_point(data: Tensor, height: int, width: int, kind: str) -> Tensor:
+def _fixed_point(data: Tensor, height: int, width: int, kind: Kind) -> Tensor:
     """Resize uint8 with weights of 11 bits after the point, and OpenCV's rounding."""
     rows, columns = data.shape[-3:-1]
 
-    def whole(taps: Taps) -> Taps:
+    def whole(real: Taps) -> Taps:
         # 2048 is 2**11.
-        return taps[0].to(data.device), (taps[1] * 2048).round().to(data.device, torch.int32)
+        return real[0].to(data.device), (real[1] * 2048).round().to(data.device, torch.int32)
 
     # Columns first: `sums` holds 11 bits after the point, and rows add 11 more.
-    sums = _sums(data.to(dtype=torch.int32), -2, whole(_taps(columns, width, kind, True)))
-    index, weight = whole(_taps(rows, height, kind, False))
+    sums = _sums(data.to(dtype=torch.int32), -2, whole(taps(columns, width, kind, True)))
+    index, weight = whole(taps(rows, height, kind, False))
     pixels, weights = _chosen(sums, -3, index), weight.T.reshape(-1, height, 1, 1)
     if kind in ("linear", "grow"):
         # Each row's share is cut to two bits after the point before they are added, and the sum is rounded.
@@ -177,7 +193,7 @@ def _area(data: Tensor, height: int, width: int) -> Tensor:
         if blocks:
             values = _summed(_summed(compute(data), -3, block[0]), -2, block[1])
             return (values * (1 / (block[0] * block[1]))).to(dtype=data.dtype)
-        return _resampled(data, _covered(rows, height), _covered(columns, width))
+        return _resampled(data, covered(rows, height), covered(columns, width))
     if blocks:
         total = data.reshape(*batch, height, block[0], width, block[1], channels).sum((-4, -2))
         # OpenCV has an integer form for this case, which rounds halves up; the general one rounds them to even.
@@ -185,9 +201,7 @@ def _area(data: Tensor, height: int, width: int) -> Tensor:
             return ((total + 2) >> 2).to(dtype=torch.uint8)
         return (total.to(dtype=torch.float32) * (1 / (block[0] * block[1]))).round().to(dtype=torch.uint8)
     # What is rounded depends on the order in which OpenCV adds float32: columns first, from left to right.
-    means = _sums(
-        _sums(data.to(dtype=torch.float32), -2, _covered(columns, width)), -3, _covered(rows, height)
-    )
+    means = _sums(_sums(data.to(dtype=torch.float32), -2, covered(columns, width)), -3, covered(rows, height))
     return means.round().clamp(0, 255).to(dtype=torch.uint8)
 
 
@@ -197,13 +211,13 @@ def _summed(values: Tensor, axis: int, count: int) -> Tensor:
     return functools.reduce(torch.add, apart)
 
 
-def _covered(size: int, new: int) -> Taps:
+def covered(size: int, new: int) -> Taps:
     """Return which old pixels each new one covers, and what share of its area each of them has."""
     scale = 1.0 / (new / size)
     low = torch.arange(new, dtype=torch.float64)[:, None] * scale
     old = low.floor() + torch.arange(math.ceil(scale) + 1)
-    covered = torch.minimum(old + 1, (low + scale).clamp(max=size)) - torch.maximum(old, low)
-    covered = torch.where(covered > 1e-3, covered, 0)  # OpenCV leaves slivers out
+    area = torch.minimum(old + 1, (low + scale).clamp(max=size)) - torch.maximum(old, low)
+    area = torch.where(area > 1e-3, area, 0)  # OpenCV leaves slivers out
     # At the far border the last new pixel may cover less than `scale`.
-    share = covered / torch.clamp(size - low, max=scale)
+    share = area / torch.clamp(size - low, max=scale)
     return old.to(dtype=torch.int64).clamp(max=size - 1), share.to(dtype=torch.float32)

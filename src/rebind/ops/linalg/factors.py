@@ -142,7 +142,7 @@ def det(A: Tensor) -> Tensor:
 def slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
     """Sign of the determinant of square matrices, and the logarithm of its size.
 
-    For a singular matrix they are 0 and minus infinity, and the gradient is 0.
+    For a singular matrix they are 0 and minus infinity. The gradient of a singular matrix is 0.
 
     >>> slogdet(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
     (tensor([-1.]), tensor([0.]))

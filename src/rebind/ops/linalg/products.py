@@ -38,7 +38,7 @@ def _product(
     one, other = left.shape, right.shape
     if one[-1] != other[-2] or (axes > 2 and one[:-2] != other[:-2]):
         raise ShapeError(
-            f"A and B must be equal in all axes but those of the matrices, and fit as matrices; got "
+            f"A and B must have equal axes before those of the matrices, and matrices that can be multiplied; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
     out = torch.matmul(left, right)

@@ -227,7 +227,7 @@ def _classes_of_last_axis(p: Params, scores: Shape, label: Tensor, others: Mappi
 def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     """Sum over the batch of the cross-entropy between the softmax of `data` and `label`.
 
-    A probability below 1e-8 counts as 1e-8 in the sum; the gradient is ``softmax(data) - one_hot(label)`` there too.
+    A probability below 1e-8 counts as 1e-8 in the sum. The gradient is ``softmax(data) - one_hot(label)`` there too.
     The label gets no gradient.
 
     Shapes

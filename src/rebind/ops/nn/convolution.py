@@ -360,6 +360,11 @@ def fitted_padding(
     return tuple((n + 1) // 2 for n in surplus), tuple(n % 2 for n in surplus)
 
 
+@deconvolution.products
+def _(shapes: Shapes, p: Params) -> int:
+    return prod(shapes["data"] or ()) * prod((shapes["weight"] or (0, 0))[1:])
+
+
 @deconvolution.check
 def _(p: Params) -> str | None:
     if any(p.target_shape):

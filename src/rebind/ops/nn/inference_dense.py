@@ -5,6 +5,7 @@ Neither MXNet's operators nor the user's: a pass puts them into graphs. What is 
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import torch
@@ -12,7 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..._torch import onednn
-from ..declaration import Kernels, Operator, read_signature
+from ...params import Params
+from ..declaration import Kernels, Operator, Shapes, read_signature
 from .large_products import onednn_linear
 from .linear import as_rows, fully_connected
 
@@ -78,3 +80,9 @@ FUSED_DENSE = Operator(
     read_signature(_fused_dense, skip=lambda name, p: name == "bias" and p.no_bias),
     Kernels(_fused_dense, owns_output=True),
 )
+
+
+@FUSED_DENSE.products
+def _(shapes: Shapes, p: Params) -> int:
+    data, weight = shapes["data"] or (), shapes["weight"] or (0,)
+    return prod(data) * weight[0]

@@ -6,6 +6,7 @@ depend on parameters alone, and their results are retained from run to run.
 
 from __future__ import annotations
 
+from math import prod
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ from ..._torch.functions import convolve_by_product
 from ...params import Params
 from .._signatures import with_interface_of
 from .._types import NumericType
-from ..declaration import InPlace, Kernels, Operator, Record, read_signature
+from ..declaration import InPlace, Kernels, Operator, Record, Shapes, read_signature
 from .memory_order import channels_last
 
 __all__ = [
@@ -382,3 +383,21 @@ FUSED_DECONVOLUTION = Operator(
     read_signature(_fused_deconvolution, skip=_without_bias),
     Kernels(_fused_deconvolution, owns_output=True),
 )
+
+
+@FUSED_CONVOLUTION.products
+@RECTIFIED_CONVOLUTION.products
+@TINY_CONVOLUTION.products
+def _(shapes: Shapes, p: Params) -> int:
+    data, weight = shapes["data"] or (0, 0), shapes["weight"] or (0, 0)
+    dilate = p.get("dilate") or (1,) * len(p.stride)
+    sizes = zip(data[2:], weight[2:], p.stride, p.pad, dilate, strict=True)
+    windows = [(n + 2 * pad - d * (k - 1) - 1) // s + 1 for n, k, s, pad, d in sizes]
+    return data[0] * prod(windows) * prod(weight)
+
+
+@FUSED_DECONVOLUTION.products
+def _(shapes: Shapes, p: Params) -> int:
+    # Packed, the weight begins with the filters.
+    data, weight = shapes["data"] or (0, 0), shapes["weight"] or (0, 0)
+    return prod(data) * (weight[0] // p.num_group) * prod(weight[2:])

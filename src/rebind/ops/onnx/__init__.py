@@ -3,6 +3,6 @@
 They can be saved and trained like all others, but MXNet itself does not know them.
 """
 
-from . import arithmetic, indexing, pooling, resampling, selection, signals
+from . import arithmetic, indexing, narrow_types, pooling, resampling, selection, signals
 
-__all__ = ["arithmetic", "indexing", "pooling", "resampling", "selection", "signals"]
+__all__ = ["arithmetic", "indexing", "narrow_types", "pooling", "resampling", "selection", "signals"]

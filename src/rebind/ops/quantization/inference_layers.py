@@ -15,7 +15,7 @@ from torch import Tensor
 from ..._torch import onednn
 from ...params import Params
 from .._types import NumericType
-from ..declaration import InPlace, Kernels, Operator, Record, read_signature
+from ..declaration import Inference, InPlace, Kernels, Operator, Record, read_signature
 from ._levels import (
     FINE,
     HIGHEST_BIT,
@@ -187,6 +187,14 @@ AS_SUMS = Operator(
     "_as_sums",
     read_signature(_as_sums, skip=lambda name, p: name == "max_weight" and not p.has_range),
     Kernels(_as_sums),
+    Inference(
+        types={
+            "levels": "any",
+            "output": torch.int32,
+            "min_output": torch.float32,
+            "max_output": torch.float32,
+        }
+    ),
     record=Record(outputs=("output", "min_output", "max_output")),
 )
 

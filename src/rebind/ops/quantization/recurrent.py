@@ -19,7 +19,7 @@ from ..nn import recurrent, recurrent_layers
 from ._levels import LEVELS, per_level, require
 from ._ranges import scalars
 
-__all__ = ["quantized_rnn"]
+__all__ = ["on_levels", "quantized_rnn"]
 
 _FLOATS = ("parameters", "state", "state_cell", "min_data", "max_data")
 
@@ -103,7 +103,7 @@ def quantized_rnn(
     scale = min_data.reshape(1)
     return recurrent.rnn.kernels.function(
         (data - max_data.reshape(1)) * per_level(torch.ones_like(scale), scale),
-        _on_levels(parameters.detach(), packing),
+        on_levels(parameters.detach(), packing),
         state.detach(),
         state_cell.detach(),
         state_size=state_size,
@@ -115,8 +115,12 @@ def quantized_rnn(
     )
 
 
-def _on_levels(parameters: Tensor, packing: Sequence[Shape]) -> Tensor:
-    """Return the vector of parameters with its weights on levels; of another size as it is, which `RNN` reports."""
+def on_levels(parameters: Tensor, packing: Sequence[Shape]) -> Tensor:
+    """Return the vector of parameters with its weights on levels; of another size as it is, which `RNN` reports.
+
+    >>> on_levels(torch.tensor([127.0, 0.6, 0.6]), [(1, 2), (1,)])
+    tensor([127.0000,   1.0000,   0.6000])
+    """
     # Weights come first in the vector; biases, which have one axis, are not quantized.
     weights = [shape for shape in packing if len(shape) == 2]
     if parameters.shape != (sum(map(prod, packing)),):

@@ -53,8 +53,9 @@ def roi_pooling(
     check_boxes(data.shape, rois.shape)
     n, channels, height, width = data.shape
     image, inside, box = boxes_of(rois, n)
-    out_shape = (len(rois), channels, *pooled_size)
-    if not (data.numel() and len(rois)):
+    count = rois.shape[0]  # `len` would not let it be free
+    out_shape = (count, channels, *pooled_size)
+    if not (data.numel() and count):
         return nothing(data, *out_shape)
     # MXNet rounds halves away from zero; torch's own rounding takes them to even numbers.
     edges = round_.kernels.function(box * spatial_scale)
@@ -110,7 +111,9 @@ def _highest_of_any(
     # The tables below are read and written often: ranks of 16 bits, where these suffice, halve the traffic.
     narrow = torch.int16 if height * width < 1 << 15 else torch.int32
     ranks = torch.empty_like(order, dtype=narrow)
-    ranks.scatter_(2, order, torch.arange(height * width, dtype=narrow, device=data.device).expand_as(order))
+    # Added, not expanded, so that where a size is free it follows that of `order`.
+    numbers = torch.arange(height * width, dtype=narrow, device=data.device) + torch.zeros_like(ranks)
+    ranks.scatter_(2, order, numbers)
     # A table of windows of all powers of two (a sparse table) answers any window by its four corner blocks.
     best = _lowest_rank(ranks.unflatten(2, (height, width)), image, rows, columns)
     maps = image.unsqueeze(1) * channels + torch.arange(channels, device=data.device)
@@ -135,8 +138,8 @@ def _lowest_rank(
     by_rows = [blocks]
     # `by_rows[i]`: blocks of 2**i rows. Those that would reach beyond the map stay smaller; no window reads them.
     for i in range(height.bit_length() - 1):
-        blocks = blocks.clone()
-        torch.minimum(by_rows[-1][:, : -(1 << i)], by_rows[-1][:, 1 << i :], out=blocks[:, : -(1 << i)])
+        joined = torch.minimum(blocks[:, : -(1 << i)], blocks[:, 1 << i :])
+        blocks = torch.cat((joined, blocks[:, -(1 << i) :]), 1)
         by_rows.append(blocks)
     blocks = torch.stack(by_rows)
 

@@ -13,7 +13,7 @@ from ..node_writer import NodeWriter
 from ..translations import translation
 from .pieces import arithmetic
 
-__all__ = ["add_n", "number_as", "where"]
+__all__ = ["add_n", "number_as", "signed_remainder", "where"]
 
 #: From two arrays of one type, and that type, to an array of it.
 Compute = Callable[[NodeWriter, ir.Value, ir.Value, torch.dtype], ir.Value]
@@ -29,18 +29,22 @@ def _arithmetic(kind: str) -> Compute:
 
 def _mod(writer: NodeWriter, lhs: ir.Value, rhs: ir.Value, dtype: torch.dtype) -> ir.Value:
     """Write the remainder, with the sign of `rhs`; 0 where that is 0."""
-    op, zero = writer.op, writer.constant(0, dtype)
-    by_zero = op("Equal", rhs, zero)
-    divisor = op("Where", by_zero, writer.constant(1, dtype), rhs)
+    zero = writer.constant(0, dtype)
+    by_zero = writer.op("Equal", rhs, zero)
+    divisor = writer.op("Where", by_zero, writer.constant(1, dtype), rhs)
+    return writer.op("Where", by_zero, zero, signed_remainder(writer, lhs, divisor, dtype))
+
+
+def signed_remainder(writer: NodeWriter, lhs: ir.Value, divisor: ir.Value, dtype: torch.dtype) -> ir.Value:
+    """Write the remainder, with the sign of the divisor."""
     if not dtype.is_floating_point:
-        rest = op("Mod", lhs, divisor)
-    else:
-        # ONNX's remainder of floats has the sign of `lhs`, as C's.
-        rest = op("Mod", lhs, divisor, fmod=1)
-        other_sign = op("Xor", op("Less", rest, zero), op("Less", divisor, zero))
-        wrong = op("And", other_sign, op("Not", op("Equal", rest, zero)))
-        rest = op("Where", wrong, op("Add", rest, divisor), rest)
-    return op("Where", by_zero, zero, rest)
+        return writer.op("Mod", lhs, divisor)
+    # ONNX's remainder of floats has the sign of `lhs`, as C's.
+    op, zero = writer.op, writer.constant(0, dtype)
+    rest = op("Mod", lhs, divisor, fmod=1)
+    other_sign = op("Xor", op("Less", rest, zero), op("Less", divisor, zero))
+    wrong = op("And", other_sign, op("Not", op("Equal", rest, zero)))
+    return op("Where", wrong, op("Add", rest, divisor), rest)
 
 
 def _power(writer: NodeWriter, lhs: ir.Value, rhs: ir.Value, dtype: torch.dtype) -> ir.Value:

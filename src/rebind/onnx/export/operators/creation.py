@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import onnx_ir as ir
+import torch
 
 from ....dtypes import numpy_type
+from ..expressions import Expression
 from ..node_writer import NodeWriter
 from ..translations import translation
+from .pieces import positions, shape_from
 
 __all__ = ["arange", "made"]
 
@@ -18,11 +21,12 @@ def _constant(writer: NodeWriter, array: np.ndarray) -> ir.Value:
 
 @translation("_zeros", "_ones", "_full", "_zeros_without_dtype")
 def filled(writer: NodeWriter) -> ir.Value:
-    """Write an array of one number; where its size is free it is 1, and broadcasts to what it is used with."""
-    shape = [n or 1 for n in writer.output_shape()]
+    """Write an array of one number; a free size is that of an input, or else 1, which broadcasts."""
+    sizes = [n or 1 for n in writer.output_sizes()]
+    shape = [n if isinstance(n, int) else 1 for n in sizes]
     kernel = writer.node.operator.kernels.function
-    array = kernel(**{**dict(writer.params), "shape": shape, "ctx": ""}).numpy()
-    return _constant(writer, array)
+    array = _constant(writer, kernel(**{**dict(writer.params), "shape": shape, "ctx": ""}).numpy())
+    return array if shape == sizes else writer.op("Expand", array, shape_from(writer, sizes))
 
 
 @translation("_linspace", "_eye")
@@ -37,8 +41,13 @@ def arange(writer: NodeWriter) -> ir.Value:
     p = writer.params
     if p.stop is not None or not p.infer_range:
         return _constant(writer, writer.node.operator.kernels.function(**dict(p)).numpy())
-    (length,) = writer.output_shape()
+    (length,) = writer.output_sizes()
     if not length:
         raise writer.refuse("the length of a range without an end must be known")
-    numbers = p.start + p.step * (np.arange(length) // p.repeat)
-    return _constant(writer, numbers.astype(numpy_type(p.dtype)))
+    start, step = (p.start, p.step) if p.dtype.is_floating_point else (int(p.start), int(p.step))
+    if isinstance(length, int):
+        return _constant(writer, (start + step * (np.arange(length) // p.repeat)).astype(numpy_type(p.dtype)))
+    value, axis = length
+    index = writer.op("Div", positions(writer, value, 0, axis), writer.ints(p.repeat))
+    found = Expression(writer, writer.cast(index, torch.float64), torch.float64) * step + start
+    return found.to(p.dtype).value

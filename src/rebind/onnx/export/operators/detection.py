@@ -139,9 +139,10 @@ def multi_box_detection(
     order = best_first(valid.to(torch.float32), count)
     chosen = count
     if suppresses:
-        chosen = count if p.nms_topk <= 0 else count.minimum(p.nms_topk)
+        every = p.nms_topk <= 0 or 0 < writer.shape()[2] <= p.nms_topk
+        chosen = count if every else count.minimum(p.nms_topk)
         best = best_first(where(valid, scores, -math.inf), chosen)
-        order = best if p.nms_topk <= 0 else concat([best, order.slice_from(1, chosen)], 1)
+        order = best if every else concat([best, order.slice_from(1, chosen)], 1)
     out = detections.gather(1, order.unsqueeze(-1).expand_as(detections))
     real_rows = numbered(valid, 1) < valid.to(torch.int64).sum(1, keepdim=True)
     out = where(real_rows.unsqueeze(-1), out, -1.0)

@@ -11,7 +11,17 @@ from ..expressions import Expression, numbers
 from ..node_writer import NodeWriter
 from ..translations import translation
 
-__all__ = ["adjust_lighting", "crop", "flip_left_right", "flip_top_bottom", "normalize", "to_tensor"]
+__all__ = [
+    "adjust_lighting",
+    "crop",
+    "flip_left_right",
+    "flip_top_bottom",
+    "lit",
+    "normalize",
+    "stored",
+    "to_tensor",
+    "wide_enough",
+]
 
 
 @translation("_image_to_tensor")
@@ -51,17 +61,31 @@ def flip_top_bottom(writer: NodeWriter, data: ir.Value) -> ir.Value:
     return writer.slice(data, [-1], [-(2**62)], [-3], [-1])
 
 
+def wide_enough(image: Expression) -> Expression:
+    """Return an image in the type to compute in."""
+    return image.to(image.dtype if image.dtype == torch.float64 else torch.float32)
+
+
+def lit(image: Expression, alpha: Expression) -> Expression:
+    """Return an image and a multiple of each principal component of colours."""
+    writer = image.writer
+    components, deviations = (numbers(writer, each, image.dtype) for each in (COMPONENTS, DEVIATIONS))
+    return image + components.matmul(alpha * deviations)
+
+
+def stored(values: Expression, dtype: torch.dtype) -> Expression:
+    """Return numbers as an image of a type."""
+    if dtype == torch.uint8:
+        values = values.clamp(0.0, 255.0)
+    elif dtype == torch.int8:  # what does not fit wraps around
+        values = values.to(torch.int32)
+    return values.to(dtype)
+
+
 @translation("_image_adjust_lighting")
 def adjust_lighting(writer: NodeWriter, data: ir.Value) -> ir.Value:
     """Write multiples of the principal components of colours added to each pixel."""
-    dtype = writer.dtype()
     if writer.shape()[-1] == 1:
         return writer.op("Identity", data)
-    found = Expression(writer, data, dtype).to(dtype if dtype == torch.float64 else torch.float32)
-    shift = np.array(COMPONENTS) @ (np.array(writer.params.alpha) * np.array(DEVIATIONS))
-    lit = found + numbers(writer, shift, found.dtype)
-    if dtype == torch.uint8:
-        lit = lit.clamp(0.0, 255.0)
-    elif dtype == torch.int8:  # what does not fit wraps around
-        lit = lit.to(torch.int32)
-    return lit.to(dtype).value
+    image = wide_enough(Expression(writer, data, writer.dtype()))
+    return stored(lit(image, numbers(writer, writer.params.alpha, image.dtype)), writer.dtype()).value

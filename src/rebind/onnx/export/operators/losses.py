@@ -7,7 +7,14 @@ import onnx_ir as ir
 from ..node_writer import NodeWriter
 from ..translations import translation
 
-__all__ = ["identity", "logistic_regression_output", "output_layer", "regularized", "softmax_output"]
+__all__ = [
+    "identity",
+    "logistic_regression_output",
+    "output_layer",
+    "regularized",
+    "softmax_output",
+    "warp_ctc",
+]
 
 
 @translation("SoftmaxOutput", training_inputs=["label"])
@@ -20,6 +27,12 @@ def softmax_output(writer: NodeWriter, data: ir.Value, label: None) -> ir.Value:
         return writer.op("Softmax", data, axis=-1)
     flat = writer.op("Softmax", writer.op("Flatten", data), axis=1)
     return writer.reshape(flat, writer.shape_of(data))
+
+
+@translation("WarpCTC", training_inputs=["label"])
+def warp_ctc(writer: NodeWriter, data: ir.Value, label: None) -> ir.Value:
+    """Write the softmax of each step."""
+    return writer.op("Softmax", data, axis=1)
 
 
 @translation("LinearRegressionOutput", "MAERegressionOutput", "SVMOutput", training_inputs=["label"])

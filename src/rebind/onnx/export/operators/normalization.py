@@ -26,7 +26,8 @@ def _batch_normalized(writer: NodeWriter, data: ir.Value, *parameters: ir.Value)
     """Write a batch normalization by the moving statistics; with `fix_gamma` the scale is 1, whatever is stored."""
     p, rank = writer.params, writer.rank()
     gamma, beta, mean, var = parameters
-    if p.fix_gamma:
+    stored = writer.parameter(1)
+    if p.fix_gamma and (stored is None or (stored != 1).any()):  # it is computed, or read elsewhere too
         gamma = writer.constant(np.ones(writer.shape(3)), writer.dtype(1))
     axis = p.get("axis", 1) % rank
     order = [0, axis, *(each for each in range(1, rank) if each != axis)] if axis else [1, 0, *range(2, rank)]

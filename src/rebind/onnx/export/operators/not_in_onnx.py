@@ -14,19 +14,7 @@ def give_reason(reason: str, *names: str) -> None:
         REASONS[find(name).name] = reason
 
 
-give_reason(
-    "eigenvectors are found by steps that are repeated as long as the numbers ask for",
-    "_linalg_syevd",
-)
-give_reason(
-    "ONNX draws from uniform and normal distributions only",
-    "_sample_unique_zipfian",
-    *(
-        name
-        for kind in ("gamma", "poisson", "negative_binomial", "generalized_negative_binomial")
-        for name in (f"_random_{kind}", f"_random_{kind}_like", f"_sample_{kind}")
-    ),
-)
+give_reason("it draws the candidates of a sampled loss, which belongs to training", "_sample_unique_zipfian")
 give_reason(
     "it changes weights while a network is trained, and ONNX's graphs are for inference",
     "_adamw_update", "_contrib_group_adagrad_update", "_mp_adamw_update", "_multi_adamw_update",
@@ -47,7 +35,6 @@ give_reason(
     "it is a step of rebind's own: networks go out as the user wrote them",
     "_channels_last", "_contiguous", "_joint_cells", "_joint_fully_connected", "_stack_rows",
 )  # fmt: skip
-give_reason("it is a loss: its sums over alignments belong to training", "CTCLoss", "WarpCTC")
 give_reason(
     "it makes what a detector learns from labels, which belongs to training", "_contrib_MultiBoxTarget"
 )
@@ -56,21 +43,6 @@ give_reason(
     "_contrib_calibrate_entropy",
 )
 give_reason("it is the likelihood of a point process, which is maximized in training", "_contrib_hawkesll")
-give_reason("it takes pairs one after the other, which belongs to training", "_contrib_bipartite_matching")
-give_reason("ONNX's recurrent layers have no form in whole numbers", "_contrib_quantized_rnn")
 give_reason(
     "it takes sparse arrays, and ONNX's are dense", "_sparse_retain", "_contrib_getnnz", "_contrib_edge_id"
 )
-give_reason(
-    "it rounds as OpenCV does, which Resize does not; resize images before the network", "_image_resize"
-)
-give_reason(
-    "it changes images by chance, which belongs to training",
-    *(
-        f"_image_random_{what}"
-        for what in (
-            "brightness", "color_jitter", "contrast", "flip_left_right", "flip_top_bottom", "hue", "lighting",
-            "saturation",
-        )
-    ),
-)  # fmt: skip

@@ -17,76 +17,23 @@ from ....ops.quantization.conversion import calibrated_range
 from ..expressions import Expression, concat, numbers, where
 from ..node_writer import NodeWriter
 from ..translations import TRANSLATIONS, translation
+from .levels import (
+    REAL,
+    as_levels,
+    from_levels,
+    in_float32,
+    known_numbers,
+    magnitude,
+    negated,
+    product_of,
+    quotient_of,
+)  # fmt: skip
 
 __all__ = [
     "dequantize", "quantize", "quantize_asym", "quantize_v2", "quantized_act", "quantized_batch_norm",
     "quantized_concat", "quantized_conv", "quantized_elemwise_add", "quantized_elemwise_mul",
     "quantized_embedding", "quantized_flatten", "quantized_fully_connected", "quantized_pooling", "requantize",
 ]  # fmt: skip
-
-#: Where a value notes the real numbers that its whole numbers stand for.
-_REAL = "real"
-
-
-def _expression(writer: NodeWriter, value: ir.Value) -> Expression:
-    return Expression(writer, value, torch.float32)
-
-
-def _known(value: ir.Value) -> np.ndarray | None:
-    """Return the numbers of a constant or a parameter: ranges that are known are computed while a graph is written."""
-    return None if value.const_value is None else value.const_value.numpy()
-
-
-def _magnitude(writer: NodeWriter, low: ir.Value, high: ir.Value) -> Expression:
-    """Return the larger absolute value of the two ends of a range, in shape (1,): a constant, if both are known."""
-    known = _known(low), _known(high)
-    if known[0] is not None and known[1] is not None:
-        return numbers(writer, np.maximum(np.abs(known[0]), np.abs(known[1])).reshape(1))
-    return _expression(writer, low).apply("Abs").maximum(_expression(writer, high).apply("Abs")).reshape(1)
-
-
-def _times(one: Expression, other: Expression | float) -> Expression:
-    """Return a product, as a constant where both factors are known."""
-    known = _known(one.value)
-    factor = _known(other.value) if isinstance(other, Expression) else np.float32(other)
-    if known is None or factor is None:
-        return one * other
-    return numbers(one.writer, known.astype(np.float32) * factor)
-
-
-def _scalar(number: Expression) -> ir.Value:
-    """Return an array of one number without axes, as scales are."""
-    known = _known(number.value)
-    return (
-        number.apply("Reshape", number.writer.ints([])).value
-        if known is None
-        else (number.writer.constant(known.reshape(()).astype(np.float32)))
-    )
-
-
-def _real(writer: NodeWriter, levels: ir.Value, level: Expression, dtype: torch.dtype) -> Expression:
-    """Return the real numbers of levels in a type; `level` is what one is worth."""
-    zero = writer.constant(0, dtype)  # written, for runtimes join only what has it
-    return _expression(writer, writer.op("DequantizeLinear", levels, _scalar(level), zero))
-
-
-def _levels(real: Expression, largest: Expression, count: float, dtype: torch.dtype) -> ir.Value:
-    """Return real numbers as the nearest levels; `largest` is what the last of `count` levels is worth.
-
-    Where that is known, ONNX's operator does it, which runtimes join with others.
-    """
-    writer, known = real.writer, _known(largest.value)
-    zero = writer.constant(0, dtype)
-    if known is not None:
-        scale = numbers(writer, np.where(known > 0, known / np.float32(count), np.inf))
-        return writer.op("QuantizeLinear", real.value, _scalar(scale), zero)
-    levels = real * _quotient(numbers(writer, [count]), largest)
-    # The operator rounds and cuts as MXNet does; the factor is multiplied before, which rounds as MXNet does too.
-    return writer.op("QuantizeLinear", levels.value, writer.constant(1.0, torch.float32), zero)
-
-
-def _negative(number: Expression) -> ir.Value:
-    return _times(number, -1.0).value
 
 
 def _ends(writer: NodeWriter, low: float, high: float) -> list[ir.Value]:
@@ -108,11 +55,11 @@ def quantize(
 ) -> Sequence[ir.Value]:
     """Write levels within a given range."""
     dtype = writer.output_dtype()
-    largest = _magnitude(writer, min_range, max_range)
+    largest = magnitude(writer, min_range, max_range)
     found = Expression(writer, data, writer.dtype()).to(torch.float32)
-    levels = _levels(found, largest, LEVELS[dtype], dtype)
+    levels = as_levels(found, largest, LEVELS[dtype], dtype)
     if dtype is torch.int8:
-        return [levels, _negative(largest), largest.value]
+        return [levels, negated(largest), largest.value]
     return [levels, min_range, max_range]
 
 
@@ -128,9 +75,9 @@ def quantize_v2(writer: NodeWriter, data: ir.Value) -> Sequence[ir.Value]:
         ]
     found = Expression(writer, data, writer.dtype()).to(torch.float32)
     low, high = _extremes(found) if given is None else _ends(writer, *given)
-    largest = _magnitude(writer, low, high)
-    levels = _levels(found, largest, FINE[dtype], dtype)
-    return [levels, _negative(largest), largest.value] if dtype is torch.int8 else [levels, low, high]
+    largest = magnitude(writer, low, high)
+    levels = as_levels(found, largest, FINE[dtype], dtype)
+    return [levels, negated(largest), largest.value] if dtype is torch.int8 else [levels, low, high]
 
 
 @translation("_contrib_quantize_asym")
@@ -139,7 +86,7 @@ def quantize_asym(writer: NodeWriter, data: ir.Value) -> Sequence[ir.Value]:
     given = calibrated_range(writer.params)
     found = Expression(writer, data, writer.dtype()).to(torch.float32)
     low, high = (
-        _expression(writer, each) for each in (_extremes(found) if given is None else _ends(writer, *given))
+        in_float32(writer, each) for each in (_extremes(found) if given is None else _ends(writer, *given))
     )
     width = high - low
     scale = where(width > 0.0, LEVELS[torch.uint8] / width, 0.0)
@@ -151,8 +98,8 @@ def quantize_asym(writer: NodeWriter, data: ir.Value) -> Sequence[ir.Value]:
 @translation("_contrib_dequantize")
 def dequantize(writer: NodeWriter, data: ir.Value, min_range: ir.Value, max_range: ir.Value) -> ir.Value:
     """Write real numbers."""
-    level = _times(_magnitude(writer, min_range, max_range), 1 / FINE[writer.dtype()])
-    return _real(writer, data, level, writer.dtype()).value
+    level = product_of(magnitude(writer, min_range, max_range), 1 / FINE[writer.dtype()])
+    return from_levels(writer, data, level, writer.dtype()).value
 
 
 @translation("_contrib_requantize")
@@ -161,17 +108,17 @@ def requantize(
 ) -> Sequence[ir.Value]:
     """Write levels in 8 bits of sums of products."""
     given, dtype = calibrated_range(writer.params), writer.output_dtype()
-    if _REAL in data.meta:
-        real = _expression(writer, data.meta[_REAL])
+    if REAL in data.meta:
+        real = in_float32(writer, data.meta[REAL])
     else:
-        level = _times(_magnitude(writer, min_range, max_range), 1 / INT32_LEVELS)
+        level = product_of(magnitude(writer, min_range, max_range), 1 / INT32_LEVELS)
         real = Expression(writer, data, torch.int32).to(torch.float32) * level
     if given is None:
-        largest = _magnitude(writer, *_extremes(real))
+        largest = magnitude(writer, *_extremes(real))
     else:
         largest = numbers(writer, [max(map(abs, given))])
-    levels = _levels(real, largest, LEVELS[dtype], dtype)
-    low = _negative(largest) if dtype is torch.int8 else _times(largest, 0.0).value
+    levels = as_levels(real, largest, LEVELS[dtype], dtype)
+    low = negated(largest) if dtype is torch.int8 else product_of(largest, 0.0).value
     return [levels, low, largest.value]
 
 
@@ -227,45 +174,37 @@ def _layer(
     """Return the sums of a layer as int32, with their range, and note the real numbers that they stand for."""
     dtype = writer.dtype()
     present = [each for each in ends if each is not None]
-    of_data, of_weight = _magnitude(writer, *present[:2]), _magnitude(writer, *present[2:4])
-    levels = _times(of_data, 1 / LEVELS[dtype]), _times(of_weight, 1 / LEVELS[torch.int8])
-    level = _times(*levels)
+    of_data, of_weight = magnitude(writer, *present[:2]), magnitude(writer, *present[2:4])
+    levels = product_of(of_data, 1 / LEVELS[dtype]), product_of(of_weight, 1 / LEVELS[torch.int8])
+    level = product_of(*levels)
     offset = offset_real = None
     if bias is not None:
-        of_bias = _magnitude(writer, *present[4:6])
+        of_bias = magnitude(writer, *present[4:6])
         kinds = ((of_data, dtype), (of_weight, torch.int8), (of_bias, torch.int8))
         # In this order: what is cut off makes the smallest error a whole level.
-        scales = [_quotient(numbers(writer, [FINE[kind]]), largest) for largest, kind in kinds]
-        factor = _quotient(_times(scales[0], scales[1]), scales[2])
+        scales = [quotient_of(numbers(writer, [FINE[kind]]), largest) for largest, kind in kinds]
+        factor = quotient_of(product_of(scales[0], scales[1]), scales[2])
         whole = _whole_levels(writer, bias, factor)
         offset, offset_real = (
             writer.cast(whole, torch.float32),
-            _real(writer, whole, level, torch.int32).value,
+            from_levels(writer, whole, level, torch.int32).value,
         )
     # Whole numbers below 2**24 are exact in float32.
     sums = product(writer.cast(data, torch.float32), writer.cast(weight, torch.float32), offset)
     out = writer.cast(sums, torch.int32)
     real = product(
-        _real(writer, data, levels[0], dtype).value,
-        _real(writer, weight, levels[1], torch.int8).value,
+        from_levels(writer, data, levels[0], dtype).value,
+        from_levels(writer, weight, levels[1], torch.int8).value,
         offset_real,
     )
-    out.meta[_REAL] = real
-    reach = _times(level, INT32_LEVELS)
-    return [out, _negative(reach), reach.value]
-
-
-def _quotient(one: Expression, other: Expression) -> Expression:
-    """Return a quotient, 0 where the divisor is, as a constant where both are known."""
-    known, divisor = _known(one.value), _known(other.value)
-    if known is None or divisor is None:
-        return where(other > 0.0, one / other, 0.0)
-    return numbers(one.writer, np.divide(known, divisor, out=np.zeros_like(known), where=divisor > 0))
+    out.meta[REAL] = real
+    reach = product_of(level, INT32_LEVELS)
+    return [out, negated(reach), reach.value]
 
 
 def _whole_levels(writer: NodeWriter, bias: ir.Value, factor: Expression) -> ir.Value:
     """Return a bias in the levels of sums, in int32, cut towards 0."""
-    known, times = _known(bias), _known(factor.value)
+    known, times = known_numbers(bias), known_numbers(factor.value)
     if known is None or times is None:
         scaled = Expression(writer, bias, torch.int8).to(torch.float32) * factor
         return scaled.to(torch.int32).value
@@ -276,7 +215,7 @@ def _whole_levels(writer: NodeWriter, bias: ir.Value, factor: Expression) -> ir.
 def quantized_act(writer: NodeWriter, data: ir.Value, low: ir.Value, high: ir.Value) -> Sequence[ir.Value]:
     """Write a rectifier between two conversions."""
     real, largest, count = _of_same_range(writer, data, low, high)
-    return [_levels(real.apply("Relu"), largest, count, writer.dtype()), low, high]
+    return [as_levels(real.apply("Relu"), largest, count, writer.dtype()), low, high]
 
 
 def _of_same_range(
@@ -287,10 +226,10 @@ def _of_same_range(
     Where the range is known it is that of sums of products, so that a runtime can join the conversions; else each level
     is worth 1.
     """
-    largest, count = _magnitude(writer, low, high), LEVELS[writer.dtype()]
-    if _known(largest.value) is None:
+    largest, count = magnitude(writer, low, high), LEVELS[writer.dtype()]
+    if known_numbers(largest.value) is None:
         largest, count = numbers(writer, [1.0]), 1.0
-    return _real(writer, data, _times(largest, 1 / count), writer.dtype()), largest, count
+    return from_levels(writer, data, product_of(largest, 1 / count), writer.dtype()), largest, count
 
 
 @translation("_contrib_quantized_flatten")
@@ -309,7 +248,7 @@ def quantized_pooling(
     real, largest, count = _of_same_range(writer, data, low, high)
     pooled = TRANSLATIONS["Pooling"](writer, real.value)
     assert isinstance(pooled, ir.Value)
-    return [_levels(_expression(writer, pooled), largest, count, writer.dtype()), low, high]
+    return [as_levels(in_float32(writer, pooled), largest, count, writer.dtype()), low, high]
 
 
 @translation("_contrib_quantized_embedding")
@@ -326,21 +265,21 @@ def quantized_concat(writer: NodeWriter, *data: ir.Value) -> Sequence[ir.Value]:
     """Write arrays joined in levels of the widest of their ranges."""
     count, dtype = writer.params.num_args, writer.output_dtype()
     arrays, lows, highs = data[:count], data[count::2], data[count + 1 :: 2]
-    reach = [_magnitude(writer, *pair) for pair in zip(lows, highs, strict=True)]
+    reach = [magnitude(writer, *pair) for pair in zip(lows, highs, strict=True)]
     low, high = (_outermost(writer, kind, ends) for kind, ends in (("Min", lows), ("Max", highs)))
-    widest = _magnitude(writer, low, high)
+    widest = magnitude(writer, low, high)
     # In levels of the result, of which one is worth 1 here: halves are halves.
     levels = [
-        _real(writer, value, _times(_quotient(own, widest), FINE[dtype] / FINE[kind]), kind)
+        from_levels(writer, value, product_of(quotient_of(own, widest), FINE[dtype] / FINE[kind]), kind)
         for value, own, kind in zip(arrays, reach, map(writer.dtype, range(count)), strict=True)
     ]
     joined = concat(levels, writer.params.dim)
-    return [_levels(joined, numbers(writer, [1.0]), 1.0, dtype), low, high]
+    return [as_levels(joined, numbers(writer, [1.0]), 1.0, dtype), low, high]
 
 
 def _outermost(writer: NodeWriter, kind: str, ends: Sequence[ir.Value]) -> ir.Value:
     """Return the least or the greatest of some numbers: a constant, if all are known."""
-    known = [number for each in ends if (number := _known(each)) is not None]
+    known = [number for each in ends if (number := known_numbers(each)) is not None]
     if len(known) == len(ends):
         return numbers(writer, (np.min if kind == "Min" else np.max)(known, axis=0)).value
     return writer.op(kind, *ends)
@@ -352,22 +291,24 @@ def quantized_elemwise_add(
 ) -> Sequence[ir.Value]:
     """Write a sum in levels of a calibrated range, or in int32."""
     given, dtype = calibrated_range(writer.params), writer.output_dtype()
-    reach = _magnitude(writer, *ends[:2]), _magnitude(writer, *ends[2:])
-    levels = [_times(own, 1 / FINE[writer.dtype(i)]) for i, own in enumerate(reach)]
-    total = _real(writer, lhs, levels[0], writer.dtype(0)) + _real(writer, rhs, levels[1], writer.dtype(1))
+    reach = magnitude(writer, *ends[:2]), magnitude(writer, *ends[2:])
+    levels = [product_of(own, 1 / FINE[writer.dtype(i)]) for i, own in enumerate(reach)]
+    total = from_levels(writer, lhs, levels[0], writer.dtype(0)) + from_levels(
+        writer, rhs, levels[1], writer.dtype(1)
+    )
     if given is not None:
         largest = numbers(writer, [max(map(abs, given))])
-        return [_levels(total, largest, FINE[dtype], dtype), *_ends(writer, *given)]
+        return [as_levels(total, largest, FINE[dtype], dtype), *_ends(writer, *given)]
     both = reach[0] + reach[1]
     level = both.to(torch.float64) / INT32_LEVELS
     exact = [
         Expression(writer, value, writer.dtype(i)).to(torch.float64)
-        * _quotient(levels[i].to(torch.float64), level)
+        * quotient_of(levels[i].to(torch.float64), level)
         for i, value in enumerate((lhs, rhs))
     ]
     sums = (exact[0] + exact[1]).apply("Round").clamp(-(2.0**31), 2.0**31 - 1).to(torch.int32).value
-    sums.meta[_REAL] = total.value
-    return [sums, _negative(both), both.value]
+    sums.meta[REAL] = total.value
+    return [sums, negated(both), both.value]
 
 
 @translation("_contrib_quantized_elemwise_mul")
@@ -376,37 +317,39 @@ def quantized_elemwise_mul(
 ) -> ir.Value | Sequence[ir.Value]:
     """Write a product: real numbers, levels of a calibrated range, or int32."""
     given = calibrated_range(writer.params)
-    reach = _magnitude(writer, *ends[:2]), _magnitude(writer, *ends[2:])
+    reach = magnitude(writer, *ends[:2]), magnitude(writer, *ends[2:])
     dtypes = writer.dtype(0), writer.dtype(1)
     product = Expression(writer, lhs, dtypes[0]).to(torch.int32) * Expression(writer, rhs, dtypes[1]).to(
         torch.int32
     )
-    level = _times(*(_times(own, 1 / FINE[dtype]) for own, dtype in zip(reach, dtypes, strict=True)))
+    level = product_of(*(product_of(own, 1 / FINE[dtype]) for own, dtype in zip(reach, dtypes, strict=True)))
     if writer.params.enable_float_output:
         return (product.to(torch.float32) * level).value
     if given is not None:
         own = numbers(writer, [max(map(abs, given)) / FINE[torch.int8]])
-        cut = (product.to(torch.float32) * _quotient(level, own)).to(torch.int32)
+        cut = (product.to(torch.float32) * quotient_of(level, own)).to(torch.int32)
         return [cut.clamp(-128, 127).to(torch.int8).value, *_ends(writer, *given)]
-    coarse = _times(*(_times(own, 1 / LEVELS[dtype]) for own, dtype in zip(reach, dtypes, strict=True)))
-    whole = _times(coarse, INT32_LEVELS)
-    return [product.value, _negative(whole), whole.value]
+    coarse = product_of(
+        *(product_of(own, 1 / LEVELS[dtype]) for own, dtype in zip(reach, dtypes, strict=True))
+    )
+    whole = product_of(coarse, INT32_LEVELS)
+    return [product.value, negated(whole), whole.value]
 
 
 @translation("_contrib_quantized_batch_norm")
 def quantized_batch_norm(writer: NodeWriter, data: ir.Value, *others: ir.Value) -> Sequence[ir.Value]:
     """Write one factor and one offset for each channel, and levels of int8."""
     p, given = writer.params, calibrated_range(writer.params)
-    gamma, beta, mean, variance, low, high = (_expression(writer, each) for each in others)
+    gamma, beta, mean, variance, low, high = (in_float32(writer, each) for each in others)
     slope = 1.0 / (variance + p.eps).apply("Sqrt")
     if not p.fix_gamma:
         slope = slope * gamma
     offset = beta - mean * slope
     across = (-1, *(1,) * (writer.rank() - p.axis % writer.rank() - 1))
-    level = _times(_magnitude(writer, low.value, high.value), 1 / FINE[writer.dtype()])
-    out = _real(writer, data, level, writer.dtype()) * slope.reshape(*across) + offset.reshape(*across)
+    level = product_of(magnitude(writer, low.value, high.value), 1 / FINE[writer.dtype()])
+    out = from_levels(writer, data, level, writer.dtype()) * slope.reshape(*across) + offset.reshape(*across)
     if given is not None:
         largest = numbers(writer, [max(map(abs, given))])
-        return [_levels(out, largest, FINE[torch.int8], torch.int8), *_ends(writer, *given)]
-    largest = _magnitude(writer, *_extremes(out))
-    return [_levels(out, largest, FINE[torch.int8], torch.int8), _negative(largest), largest.value]
+        return [as_levels(out, largest, FINE[torch.int8], torch.int8), *_ends(writer, *given)]
+    largest = magnitude(writer, *_extremes(out))
+    return [as_levels(out, largest, FINE[torch.int8], torch.int8), negated(largest), largest.value]

@@ -10,14 +10,26 @@ import torch
 
 from ..node_writer import NodeWriter, onnx_type
 from ..translations import translation
-from .pieces import known_or_size, shape_from
+from .pieces import filled, known_or_size, shape_from
 
-__all__ = ["random_integers", "sample_multinomial", "shuffle"]
+__all__ = ["drawn_type", "random_integers", "sample_multinomial", "shuffle", "spread"]
 
 
-def _drawn_type(dtype: torch.dtype) -> torch.dtype:
+def drawn_type(dtype: torch.dtype) -> torch.dtype:
     """Return the type to draw in: half types have too few values near the bounds."""
     return dtype if dtype is torch.float64 else torch.float32
+
+
+def spread(writer: NodeWriter, arrays: Sequence[ir.Value], dtype: torch.dtype) -> list[ir.Value]:
+    """Return parameters of distributions in a type, each repeated for all draws of it."""
+    found, shape = [writer.cast(each, dtype) for each in arrays], writer.params.shape
+    if not shape:
+        return found
+    rank = writer.rank()
+    target = writer.ints([1] * rank + list(shape))
+    return [
+        writer.op("Expand", writer.unsqueeze(each, range(rank, rank + len(shape))), target) for each in found
+    ]
 
 
 def _uniform(writer: NodeWriter, dtype: torch.dtype, like: ir.Value | None) -> ir.Value:
@@ -40,10 +52,13 @@ def _standard(writer: NodeWriter, kind: str, dtype: torch.dtype, like: ir.Value 
     number = int(onnx_type(dtype))
     if like is not None:
         return writer.op(f"{kind}Like", like, dtype=number)
-    shape = writer.output_shape()
-    if 0 in shape:
+    sizes = writer.output_sizes()
+    if 0 in sizes:
         raise writer.refuse("the shape of random numbers must be known")
-    return writer.op(kind, dtype=number, shape=shape)
+    if 0 in writer.output_shape():
+        template = filled(writer, shape_from(writer, sizes), 0, dtype)
+        return writer.op(f"{kind}Like", template, dtype=number)
+    return writer.op(kind, dtype=number, shape=writer.output_shape())
 
 
 #: From the operands of a distribution, and standard draws, to its numbers.
@@ -74,20 +89,17 @@ _DISTRIBUTIONS: dict[str, tuple[Callable[..., ir.Value], Scale, tuple[str, ...]]
 def _declare(kind: str, draw: Callable[..., ir.Value], scale: Scale, names: tuple[str, ...]) -> None:
     @translation(f"_random_{kind}", f"_random_{kind}_like")
     def translate(writer: NodeWriter, data: ir.Value | None = None) -> ir.Value:
-        dtype = _drawn_type(writer.output_dtype())
+        dtype = drawn_type(writer.output_dtype())
         numbers = [writer.constant(writer.params[name], dtype) for name in names]
         return writer.cast(scale(writer, draw(writer, dtype, data), numbers), writer.output_dtype())
 
     @translation(f"_sample_{kind}")
     def translate_each(writer: NodeWriter, *arrays: ir.Value) -> ir.Value:
-        dtype, shape = _drawn_type(writer.output_dtype()), writer.params.shape
-        spread = [writer.cast(each, dtype) for each in arrays]
-        if shape:
-            rank = writer.rank()
-            spread = [writer.unsqueeze(each, range(rank, rank + len(shape))) for each in spread]
-            target = writer.ints([1] * rank + list(shape))
-            spread = [writer.op("Expand", each, target) for each in spread]
-        return writer.cast(scale(writer, draw(writer, dtype, spread[0]), spread), writer.output_dtype())
+        dtype = drawn_type(writer.output_dtype())
+        parameters = spread(writer, arrays, dtype)
+        return writer.cast(
+            scale(writer, draw(writer, dtype, parameters[0]), parameters), writer.output_dtype()
+        )
 
 
 for _kind, _row in _DISTRIBUTIONS.items():

@@ -1,6 +1,7 @@
 """How each operator of ONNX is read, by families."""
 
 from . import (
+    casts,
     control_flow,
     elementwise,
     generation,
@@ -15,6 +16,6 @@ from . import (
 )  # fmt: skip
 
 __all__ = [
-    "control_flow", "elementwise", "generation", "indexing", "layers", "pooling", "quantized", "recurrent",
+    "casts", "control_flow", "elementwise", "generation", "indexing", "layers", "pooling", "quantized", "recurrent",
     "reductions", "resampling", "shapes",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from ....symbol import Symbol
 from ..node_reader import NodeReader
@@ -182,10 +183,16 @@ def is_infinite(reader: NodeReader) -> Symbol:
     return reader.cast(reader.op("_equal_scalar", data, scalar=np.inf if positive else -np.inf), "bool")
 
 
-@reading("Identity", "Optional")
+@reading("Identity", "Optional", "OptionalGetElement")
 def identity(reader: NodeReader) -> Symbol:
     """The same values."""
     return reader.op("_copy", reader.input(0))
+
+
+@reading("OptionalHasElement")
+def has_element(reader: NodeReader) -> np.ndarray:
+    """Whether an array is given, which the file itself says: inputs of a network are never optional."""
+    return np.array(reader.has(0))
 
 
 @reading("Dropout", since=1)
@@ -234,31 +241,6 @@ def where(reader: NodeReader) -> Symbol:
     return reader.op("where", *arrays)
 
 
-@reading("Cast")
-def cast(reader: NodeReader) -> Symbol:
-    """Another type."""
-    to = reader.required("to")
-    if isinstance(to, str):  # before version 6
-        to = getattr(np, to.lower(), to)
-        raise reader.refuse(f"types by name are of no version that tools write; got {to!r}")
-    reader.dtype()
-    return reader.cast(reader.input(0), reader.type_name(to))
-
-
-@reading("CastLike")
-def cast_like(reader: NodeReader) -> Symbol:
-    """The type of the second input."""
-    reader.dtype()
-    return reader.cast(reader.input(0), reader.dtype(1))
-
-
-@reading("BitCast")
-def bit_cast(reader: NodeReader) -> Symbol:
-    """The same bits as another type of the same width."""
-    reader.dtype()
-    return reader.op("_onnx_bit_cast", reader.input(0), dtype=reader.type_name(reader.required("to")))
-
-
 @reading("BitwiseAnd", "BitwiseOr", "BitwiseXor")
 def bitwise(reader: NodeReader) -> Symbol:
     """Logical functions of bits."""
@@ -269,6 +251,8 @@ def bitwise(reader: NodeReader) -> Symbol:
 @reading("BitwiseNot")
 def bitwise_not(reader: NodeReader) -> Symbol:
     """All bits turned: ``-1 - x`` in two's complement, ``255 - x`` without a sign."""
+    if reader.onnx_type() == ir.DataType.UINT64:
+        raise reader.refuse("its results are 2**63 and more, and arrays of integers hold those below")
     top = 255.0 if reader.dtype() == "uint8" else -1.0
     return reader.op("_rminus_scalar", reader.input(0), scalar=top)
 

@@ -1,14 +1,19 @@
-"""Random numbers."""
+"""Random numbers, and numbers that are made of a few others."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+import onnx
+
 from ....symbol import Symbol
+from ..folding import fold
 from ..node_reader import NodeReader
 from ..readings import reading
 
-__all__ = ["random_numbers"]
+__all__ = ["mel_weights", "random_numbers"]
 
 
 def _bounds(reader: NodeReader) -> dict[str, float]:
@@ -44,3 +49,13 @@ def multinomial(reader: NodeReader) -> Symbol:
     chances = reader.op("softmax", reader.input(0))
     dtype = reader.type_name(reader.attribute("dtype", 6))
     return reader.op("_sample_multinomial", chances, shape=(reader.attribute("sample_size", 1),), dtype=dtype)
+
+
+@reading("MelWeightMatrix")
+def mel_weights(reader: NodeReader) -> np.ndarray:
+    """Filters that sum the frequencies of a spectrum as ears do; all that says which must be known."""
+    names = [each.name for each in onnx.defs.get_schema("MelWeightMatrix").inputs]
+    found = fold(reader.node, [reader.numbers(i, name) for i, name in enumerate(names)], reader.opset)
+    if found is None:
+        raise reader.refuse("its filters are too many")
+    return found[0]

@@ -96,11 +96,17 @@ def one_hot(reader: NodeReader) -> Symbol:
 @reading("TopK")
 def top_k(reader: NodeReader) -> list[Symbol]:
     """The greatest or least elements along an axis, and where they are."""
-    k = reader.required("k") if reader.opset < 10 else reader.ints(1, "k")[0]
+    axis, shape = reader.attribute("axis", -1), reader.shape()
+    if reader.opset < 10:
+        k = reader.required("k")
+    elif shape is not None and reader.sizes(1, "k") == [shape[axis]]:
+        k = 0  # MXNet's word for all, however many there are
+    else:
+        k = reader.ints(1, "k")[0]
     found = reader.op(
         "topk",
         reader.input(0),
-        axis=reader.attribute("axis", -1),
+        axis=axis,
         k=int(k),
         ret_typ="both",
         is_ascend=not reader.attribute("largest", 1),

@@ -29,7 +29,7 @@ def gemm(reader: NodeReader) -> Symbol:
     if weight is not None and weight.ndim == 2 and reader.is_float() and alpha == 1.0:
         transposed = bool(reader.attribute("transB", 0))
         units = weight.shape[0 if transposed else 1]
-        kernel = reader.input(1) if transposed else reader.parameter(np.ascontiguousarray(weight.T), "weight")
+        kernel = reader.input(1) if transposed else _kernel(reader, weight)
         if not reader.has(2):
             return reader.op("FullyConnected", data, kernel, num_hidden=units, no_bias=True, flatten=False)
         if bias is not None and beta == 1.0 and bias.shape in ((units,), (1, units)):
@@ -38,7 +38,7 @@ def gemm(reader: NodeReader) -> Symbol:
     other = reader.input(1)
     if reader.attribute("transB", 0):
         other = reader.op("transpose", other, axes=(1, 0))
-    product = reader.op("_onnx_matmul", data, other)
+    product = reader.op(_product(reader), data, other)
     if alpha != 1.0:
         product = reader.op("_mul_scalar", product, scalar=alpha)
     if not reader.has(2):
@@ -61,22 +61,40 @@ def matmul(reader: NodeReader) -> Symbol:
         and len(shape) >= 2
         and reader.is_float()
     ):
-        kernel = reader.parameter(np.ascontiguousarray(weight.T), "weight")
+        kernel = _kernel(reader, weight)
         return reader.op(
             "FullyConnected", reader.input(0), kernel, num_hidden=weight.shape[1], no_bias=True, flatten=False
         )
     return reader.op(_product(reader), reader.input(0), reader.input(1))
 
 
+def _kernel(reader: NodeReader, matrix: np.ndarray) -> Symbol:
+    """Return a matrix, input 1, as the weight of a FullyConnected, whose rows are units.
+
+    What the file transposes is the weight itself; what other nodes read too is transposed in the network. So a weight
+    that is used twice stays one parameter.
+    """
+    value = reader.node.inputs[1]
+    assert value is not None
+    maker = value.producer()
+    if maker is not None and maker.op_type == "Transpose":
+        original = maker.inputs[0]
+        if original is not None and original.is_initializer():
+            return reader.graph.symbol(original)
+    if len(value.uses()) > 1:
+        return reader.op("transpose", reader.input(1), axes=(1, 0))
+    return reader.parameter(np.ascontiguousarray(matrix.T), "weight")
+
+
 def _product(reader: NodeReader) -> str:
-    """Return the operator of a product of matrices: MXNet's for two axes, and for equal batches."""
+    """Return the operator of a product of matrices: MXNet's for two axes, and where the other axes are equal."""
     first, second = reader.shape(0), reader.shape(1)
     if first is None or second is None or len(first) != len(second) or not reader.is_float():
         return "_onnx_matmul"
     if len(first) == 2:
         return "dot"
-    is_batch = None not in first and first[:-2] == second[:-2]
-    return "batch_dot" if is_batch and len(first) == 3 else "_onnx_matmul"
+    is_batch = len(first) > 2 and None not in first and first[:-2] == second[:-2]
+    return "batch_dot" if is_batch else "_onnx_matmul"
 
 
 @reading("Einsum")

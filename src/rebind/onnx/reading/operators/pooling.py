@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 from ....symbol import Symbol
@@ -12,6 +14,17 @@ from .windows import Windows
 __all__ = ["pool"]
 
 _KINDS = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}
+
+
+def _rounds_up(windows: Windows, kernel: Sequence[int], ceil: bool) -> bool:
+    """Whether there are as many windows as MXNet has when it rounds up, whatever the size of the data.
+
+    A border behind the data of one less than the stride does so, too. MXNet also has windows that begin behind the
+    data, which ONNX leaves out; without a border before the data there are none of these.
+    """
+    behind = (0,) * len(kernel) if ceil else tuple(step - 1 for step in windows.stride)
+    fits = not any(windows.before) and tuple(windows.after) == behind
+    return fits and max(windows.stride) > 1 and all(map(operator.ge, kernel, windows.stride))
 
 
 @reading(*_KINDS)
@@ -26,7 +39,8 @@ def pool(reader: NodeReader) -> Any:
     ceil = bool(reader.attribute("ceil_mode", 0))
     include = bool(reader.attribute("count_include_pad", 0))
     p = reader.attribute("p", 2)
-    plain = windows.is_symmetric and not ceil and set(windows.dilate) == {1} and len(kernel) <= 3
+    full = kind == "max" and _rounds_up(windows, kernel, ceil)
+    plain = (full or (windows.is_symmetric and not ceil)) and set(windows.dilate) == {1} and len(kernel) <= 3
     inside = all(pad < k for pad, k in zip(windows.before, kernel))
     if plain and inside and reader.is_float() and not reader.wanted(1) and (kind != "lp" or p == 2):
         return reader.op(
@@ -36,6 +50,7 @@ def pool(reader: NodeReader) -> Any:
             pool_type=kind,
             stride=windows.stride,
             pad=windows.before,
+            pooling_convention="full" if full else None,
             count_include_pad=include if kind == "avg" else None,
             p_value=p if kind == "lp" else None,
         )

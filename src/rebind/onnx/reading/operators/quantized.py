@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import onnx_ir as ir
+
 from ....symbol import Symbol
+from ..element_types import FLOATS
 from ..node_reader import NodeReader
 from ..readings import reading
 from .windows import Windows
 
 __all__ = ["dequantize", "quantize"]
 
-_RANGES = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-32768, 32767)}
+#: The least and the greatest steps of a type.
+_RANGES = {
+    ir.DataType.UINT2: (0, 3),
+    ir.DataType.INT2: (-2, 1),
+    ir.DataType.UINT4: (0, 15),
+    ir.DataType.INT4: (-8, 7),
+    ir.DataType.UINT8: (0, 255),
+    ir.DataType.INT8: (-128, 127),
+    ir.DataType.UINT16: (0, 65535),
+    ir.DataType.INT16: (-32768, 32767),
+}
 
 
 def _along(reader: NodeReader, factors: Symbol, index: int, data: int = 0) -> Symbol:
@@ -30,36 +43,50 @@ def _along(reader: NodeReader, factors: Symbol, index: int, data: int = 0) -> Sy
     return reader.op("slice_axis", whole, axis=axis, begin=0, end=size)
 
 
-def quantize(reader: NodeReader, data: Symbol, scale: Symbol, zero: Symbol | None, dtype: str) -> Symbol:
-    """Return data in steps of a scale, rounded to even and cut to the type's range."""
+def quantize(
+    reader: NodeReader, data: Symbol, scale: Symbol, zero: Symbol | None, dtype: ir.DataType
+) -> Symbol:
+    """Return data in steps of a scale: of integers, rounded to even and cut to the type's range, or of floats."""
+    steps = reader.op("broadcast_div", data, scale)
+    if reader.type_name(dtype) in FLOATS:
+        if zero is not None:
+            steps = reader.op("broadcast_add", steps, zero)
+        return reader.convert(steps, "float32", dtype, saturate=bool(reader.attribute("saturate", 1)))
+    return _cut(reader, reader.op("_onnx_round", steps), zero, dtype)
+
+
+def _cut(reader: NodeReader, steps: Symbol, zero: Symbol | None, dtype: ir.DataType) -> Symbol:
+    """Return whole steps, moved by a zero point, in the range of a type of integers."""
     if dtype not in _RANGES:
-        raise reader.refuse(f"MXNet has no arrays of steps of type {dtype}")
-    steps = reader.op("_onnx_round", reader.op("broadcast_div", data, scale))
+        raise reader.refuse(f"it must give steps of integers of 2 to 16 bits; got {dtype.name.lower()}")
     if zero is not None:
         steps = reader.op("broadcast_add", steps, reader.cast(zero, "float32"))
     low, high = _RANGES[dtype]
-    return reader.cast(reader.op("clip", steps, a_min=float(low), a_max=float(high)), dtype)
+    return reader.cast(reader.op("clip", steps, a_min=float(low), a_max=float(high)), reader.type_name(dtype))
 
 
-def dequantize(reader: NodeReader, steps: Symbol, scale: Symbol, zero: Symbol | None, dtype: str) -> Symbol:
-    """Return the numbers that steps of a scale stand for."""
-    steps = reader.cast(steps, dtype)
+def dequantize(reader: NodeReader, steps: Symbol, scale: Symbol, zero: Symbol | None) -> Symbol:
+    """Return the numbers that steps of a scale stand for, in float32: 16 bits do not hold all steps."""
+    steps = reader.cast(steps, "float32")
     if zero is not None:
-        steps = reader.op("broadcast_sub", steps, reader.cast(zero, dtype))
+        steps = reader.op("broadcast_sub", steps, reader.cast(zero, "float32"))
     return reader.op("broadcast_mul", steps, scale)
+
+
+def _factors(reader: NodeReader) -> Symbol:
+    """Return scales along their axis, in float32."""
+    scale = _along(reader, reader.input(1), 1)
+    return scale if reader.dtype(1) == "float32" else reader.cast(scale, "float32")
 
 
 @reading("QuantizeLinear")
 def quantize_linear(reader: NodeReader) -> Symbol:
     """Numbers to steps."""
     zero = _along(reader, reader.input(2), 2) if reader.has(2) else None
-    scale = _along(reader, reader.input(1), 1)
     given = reader.attribute("output_dtype", 0)
-    dtype = reader.type_name(given) if given else (reader.dtype(2) if reader.has(2) else "uint8")
+    dtype = ir.DataType(given) if given else reader.onnx_type(2) if reader.has(2) else ir.DataType.UINT8
     data = reader.input(0) if reader.dtype() == "float32" else reader.cast(reader.input(0), "float32")
-    if reader.dtype(1) != "float32":
-        scale = reader.cast(scale, "float32")
-    return quantize(reader, data, scale, zero, dtype)
+    return quantize(reader, data, _factors(reader), zero, dtype)
 
 
 @reading("DequantizeLinear")
@@ -67,7 +94,10 @@ def dequantize_linear(reader: NodeReader) -> Symbol:
     """Steps to numbers."""
     reader.dtype()
     zero = _along(reader, reader.input(2), 2) if reader.has(2) else None
-    return dequantize(reader, reader.input(0), _along(reader, reader.input(1), 1), zero, reader.dtype(1))
+    found = dequantize(reader, reader.input(0), _factors(reader), zero)
+    given = reader.attribute("output_dtype", 0)
+    dtype = reader.type_name(given) if given else reader.dtype(1)
+    return found if dtype == "float32" else reader.cast(found, dtype)
 
 
 def _whole(reader: NodeReader, index: int, zero: int, shape: tuple[int, ...] | None = None) -> Symbol:
@@ -104,12 +134,8 @@ def quantized_matmul(reader: NodeReader) -> Symbol:
         many = shape is not None and reader.shape(index) != [1]
         scales.append(reader.op("Reshape", scale, shape=shape) if many else scale)
     product = reader.op("broadcast_mul", reader.op("broadcast_mul", product, scales[0]), scales[1])
-    zero = reader.cast(reader.input(7), "float32")
     steps = reader.cast(reader.op("broadcast_div", product, scales[2]), "float32")
-    steps = reader.op("broadcast_add", reader.op("_onnx_round", steps), zero)
-    dtype = reader.dtype(7)
-    low, high = _RANGES[dtype]
-    return reader.cast(reader.op("clip", steps, a_min=float(low), a_max=float(high)), dtype)
+    return _cut(reader, reader.op("_onnx_round", steps), reader.input(7), reader.onnx_type(7))
 
 
 def _convolve(reader: NodeReader, data: Symbol, weight: Symbol, index: int) -> Symbol:
@@ -157,7 +183,4 @@ def quantized_conv(reader: NodeReader) -> Symbol:
     found = reader.op("broadcast_mul", found, reader.cast(reader.input(1), "float64"))
     found = reader.op("broadcast_div", found, reader.cast(reader.input(6), "float64"))
     steps = reader.op("_onnx_round", reader.cast(found, "float32"))
-    steps = reader.op("broadcast_add", steps, reader.cast(reader.input(7), "float32"))
-    dtype = reader.dtype(7)
-    low, high = _RANGES[dtype]
-    return reader.cast(reader.op("clip", steps, a_min=float(low), a_max=float(high)), dtype)
+    return _cut(reader, steps, reader.input(7), reader.onnx_type(7))

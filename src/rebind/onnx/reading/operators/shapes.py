@@ -227,11 +227,18 @@ def expand(reader: NodeReader) -> Symbol:
     if len(shape) < rank:
         data = reader.reshape(data, [1] * rank if not shape else [*[1] * (rank - len(shape)), *_same(shape)])
     result = [0 if wanted == 1 or wanted == size else wanted for size, wanted in zip(own, target)]
-    if not all(isinstance(n, int) for n in result):
-        raise reader.refuse(f"the sizes must not depend on free ones; got {list(map(str, sizes))}")
-    if -1 in result:
+    free = {axis: size for axis, size in enumerate(result) if isinstance(size, ir.SymbolicDim)}
+    for axis, size in free.items():
+        like = reader.graph.axis_of(size)
+        if like is None:
+            raise reader.refuse(f"free sizes must be those of arrays; got {list(map(str, sizes))}")
+        data = reader.op("broadcast_like", data, like[0], lhs_axes=(axis,), rhs_axes=(like[1],))
+    known = [size if isinstance(size, int) else 0 for size in result]
+    if -1 in known:
         raise reader.refuse("sizes must not be negative")
-    return reader.op("broadcast_to", data, shape=tuple(result))
+    if free and not any(known):
+        return data
+    return reader.op("broadcast_to", data, shape=tuple(known))
 
 
 def _same(shape: Sequence[Size | None]) -> list[int]:
@@ -271,11 +278,28 @@ def pad(reader: NodeReader) -> Symbol:
     widths = list(zip(pads[:rank], pads[rank:]))
     if mode == "constant":
         return _constant_border(reader, data, widths, value)
-    shape = reader.known_shape()
+    sizes = reader.shape() or [None] * rank
+    if _is_border_of_pictures(mode, widths, sizes):
+        return reader.op("Pad", data, mode=mode, pad_width=tuple(n for pair in widths for n in pair))
     for axis, width in enumerate(widths):
         if width != (0, 0):
-            data = _indexed_border(reader, data, axis, shape[axis], width, mode)
+            size = sizes[axis]
+            if not isinstance(size, int):
+                raise reader.refuse(f"the size of axis {axis} must be known for mode {mode!r}; got {sizes}")
+            data = _indexed_border(reader, data, axis, size, width, mode)
     return data
+
+
+def _is_border_of_pictures(
+    mode: str, widths: Sequence[tuple[int, int]], sizes: Sequence[Size | None]
+) -> bool:
+    """Whether MXNet's own operator does it, which needs no sizes: of pictures and volumes, not wider than they are."""
+    if mode not in ("edge", "reflect") or len(widths) not in (4, 5) or any(sum(widths[:2], ())):
+        return False
+    fits = all(
+        not isinstance(size, int) or max(pair) < size for pair, size in zip(widths, sizes, strict=True)
+    )
+    return fits and all(n >= 0 for pair in widths for n in pair)
 
 
 def _constant_border(
@@ -351,6 +375,11 @@ def range_(reader: NodeReader) -> Symbol:
     start, end, step = (
         reader.numbers(i, what).reshape(-1)[0] for i, what in enumerate(("start", "limit", "delta"))
     )
+    like = reader.graph.axis_of(end) if isinstance(end, ir.SymbolicDim) else None
+    if like is not None and (start, step) == (0, 1):
+        return reader.op("_contrib_arange_like", reader.cast(like[0], reader.output_dtype()), axis=like[1])
+    if not all(isinstance(n, (int, float, np.number)) for n in (start, end, step)):
+        raise reader.refuse(f"its end must be the size of an array, or a number; got {[start, end, step]}")
     return reader.fixed(np.arange(start, end, step, dtype=np.asarray(start).dtype))
 
 
