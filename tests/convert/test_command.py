@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,6 @@ import pytest
 
 import rebind as mx
 import rebind_command
-from rebind import doctor
 from rebind.convert import TARGETS
 from rebind_command import models
 
@@ -53,8 +53,24 @@ def test_predict_on_pictures_and_arrays(capsys: pytest.CaptureFixture[str]) -> N
     written = capsys.readouterr()
     assert written.err == "The parameters are those of epoch 5.\n"
     first, *pictures = written.out.splitlines()
-    assert first == "fc2_output: 2 x 3" and [line[:5] for line in pictures] == ["  0: ", "  1: "]
+    assert first == "fc2_output: 2 x 3" and [line[:5] for line in pictures] == ["  a.p", "  b.p"]
     assert all(name in line for line in pictures for name in ("cat", "dog", "bird"))
+    for i in range(40):  # more than are computed at once
+        shutil.copy("pictures/a.png", f"pictures/c{i:02}.png")
+    assert rebind_command.main(["predict", PREFIX, "pictures", *SHAPE, "--out", "all"]) == 0
+    assert capsys.readouterr().out == "all.npz\n"
+    with np.load("all.npz") as found:
+        assert found["files"].tolist()[:3] == ["a.png", "b.png", "c00.png"] and len(found["files"]) == 42
+        assert found["fc2_output"].shape == (42, 3)
+        np.testing.assert_allclose(
+            found["fc2_output"][2:], np.tile(found["fc2_output"][:1], (40, 1)), rtol=1e-5
+        )
+    assert (
+        rebind_command.main(["predict", PREFIX, "pictures", "--shape", "data:5,3,2,2", "--out", "fives"]) == 0
+    )
+    with np.load("all.npz") as found, np.load("fives.npz") as fives:
+        np.testing.assert_allclose(fives["fc2_output"], found["fc2_output"], rtol=1e-5)
+    capsys.readouterr()
     assert (
         rebind_command.main(
             ["predict", PREFIX, "data.npz", *SHAPE, "--out", "found", "--outputs", "fc1,relu1"]
@@ -78,6 +94,26 @@ def test_summary_and_plot(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("net.svg").read_text().startswith("<svg") and Path("b.svg").exists()
 
 
+def test_shapes_are_those_of_the_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rebind_command.main(["predict", PREFIX, "data.npz"]) == 0
+    assert capsys.readouterr().out.startswith("fc2_output: 2 x 3\n")
+    assert rebind_command.main(["export", PREFIX, "--to", "torch", "--check", "data.npz"]) == 0
+    written = capsys.readouterr().out
+    assert "PyTorch, data.npz, a batch of 2" in written and "PyTorch, data.npz, a batch of 1" in written
+    Path("text.npz").write_text("no archive")
+    assert rebind_command.main(["predict", PREFIX, "text.npz"]) == 1
+    assert "'text.npz' must be an .npz file of arrays, as numpy.savez writes it" in capsys.readouterr().err
+
+
+def test_a_picture_without_shapes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rebind_command.main(["plot", PREFIX]) == 0
+    written = capsys.readouterr()
+    assert written.out == "net.svg\n" and Path("net.svg").read_text().startswith("<svg")
+    _, sentence = written.err.splitlines()
+    assert sentence.startswith("The picture has no shapes: the shape of the input 'data' does not follow")
+    assert rebind_command.main(["plot", PREFIX, "--shape", "dat:1,12", "--out", "b.svg"]) == 1
+
+
 def test_export_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert rebind_command.main(["export", PREFIX, "--to", "safetensors", "--out", "a.safetensors"]) == 0
     written = capsys.readouterr()
@@ -89,13 +125,59 @@ def test_export_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
     ) in (0, 1)
 
 
+def test_an_older_file_and_no_check(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["export", PREFIX, "--to", "torch", *SHAPE, "--no-check"]
+    assert rebind_command.main(call) == 0
+    assert "net.pt was not run: no check was wanted.\n" in capsys.readouterr().out
+    assert rebind_command.main(call) == 1
+    says = "rebind export: 'net.pt' is there already; overwrite=True (--force) replaces it.\n"
+    assert capsys.readouterr().err == says
+    assert rebind_command.main([*call, "--force"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        (["plot", PREFIX], "net.svg"),
+        (["plot", PREFIX, "--out", "a.gv"], "a.gv"),
+        (["predict", PREFIX, "data.npz", "--out", "found"], "found.npz"),
+        (["export", PREFIX, "--to", "safetensors"], "net.safetensors"),
+        (["report", "run"], "run-report.html"),
+    ],
+)
+def test_a_file_is_replaced_only_on_demand(
+    command: list[str], path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = mx.io.NDArrayIter(np.ones((4, 3, 2, 2)), np.zeros((4, 3)), 4, label_name="label")
+    mx.mod.Module(network(), label_names=["label"]).fit(
+        data, eval_metric="loss", num_epoch=1, checkpoint="run"
+    )
+    Path(path).write_text("somebody's")
+    assert rebind_command.main(command) == 1
+    written = capsys.readouterr().err
+    assert written.splitlines()[-1].endswith(
+        f"{path!r} is there already; overwrite=True (--force) replaces it."
+    )
+    assert Path(path).read_text() == "somebody's"
+    assert rebind_command.main([*command, "--force"]) == 0
+    assert Path(path).read_bytes() != b"somebody's"
+
+
+def test_a_page_of_an_earlier_run_is_replaced() -> None:
+    data = mx.io.NDArrayIter(np.ones((4, 3, 2, 2)), np.zeros((4, 3)), 4, label_name="label")
+    module = mx.mod.Module(network(), label_names=["label"])
+    for epochs in (1, 2):
+        module.fit(data, eval_metric="loss", num_epoch=epochs, checkpoint="run")
+        assert rebind_command.main(["report", "run"]) == 0
+
+
 def test_failures_are_sentences(capsys: pytest.CaptureFixture[str]) -> None:
     assert rebind_command.main(["export", "nothing"]) == 1
     assert capsys.readouterr().err.startswith(
         "rebind export: load_checkpoint: the file 'nothing-symbol.json' must exist"
     )
     assert rebind_command.main(["summary", PREFIX]) == 1
-    assert "--shape data:1,3,224,224" in capsys.readouterr().err
+    assert "--shape data:1,3,2,2 " in capsys.readouterr().err
     assert rebind_command.main(["predict", PREFIX, "none.npz", *SHAPE]) == 1
     assert rebind_command.main(["export", PREFIX, "--shape", "dat:1"]) == 1
     assert "did you mean 'data'?" in capsys.readouterr().err
@@ -110,6 +192,7 @@ def test_failures_are_sentences(capsys: pytest.CaptureFixture[str]) -> None:
         (["export", "x", "--shape", "data:1,-3"], "must be NAME:SIZE"),
         (["export", "x", "--opset", "99"], "99 is not in the range 13<=x<=26"),
         (["export", "x", "--to", "safetensors", "--opset", "13"], "--opset is for --to onnx"),
+        (["export", "x", "--check", "data.npz", "--no-check"], "--check and --no-check exclude each other"),
         (["predict", "x"], "Missing argument"),
         (["plot", "x", "--size", "3"], "No such option"),
     ],
@@ -120,13 +203,6 @@ def test_mistakes_in_the_command_line(
     with pytest.raises(SystemExit) as caught:
         rebind_command.main(arguments)
     assert caught.value.code == 2 and says in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", [each.name for each in models.COMMANDS])
-def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        rebind_command.main([command, "--help"])
-    assert caught.value.code == 0 and f"Example: rebind {command}" in capsys.readouterr().out
 
 
 def test_completion_and_help_do_not_wait_for_torch() -> None:
@@ -155,29 +231,3 @@ print([name for name in ("torch", "numpy", "rebind") if name in sys.modules], fi
 
 def test_targets_of_the_command_are_those_of_the_package() -> None:
     assert {*models.TARGETS} == {*TARGETS, "safetensors"}
-
-
-def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "findings", lambda: [])
-    assert rebind_command.main(["doctor"]) == 0
-    written = capsys.readouterr().out
-    assert "No mistakes found." in written and f"PyTorch: {__import__('torch').__version__}" in written
-    monkeypatch.setattr(doctor, "findings", lambda: [doctor.Finding("this is wrong", "mend it")])
-    assert rebind_command.main(["doctor"]) == 1
-    assert "\nthis is wrong.\n  Mend it.\n" in capsys.readouterr().out
-    mx.show_versions()
-    assert capsys.readouterr().out.startswith("rebind: ")
-
-
-def test_what_the_doctor_looks_for() -> None:
-    [gpu] = doctor._gpu(True, "12.8", False)
-    assert gpu.what == "there is a GPU here, and PyTorch's CUDA 12.8 cannot use it"
-    assert not list(doctor._gpu(True, "12.8", True)) and not list(doctor._gpu(False, None, False))
-    assert not list(doctor._opencvs({"opencv-python"}))
-    assert [each.mend for each in doctor._mxnet_beside(True)] == [
-        "start programs with rebind run, or write import rebind as mx"
-    ]
-    assert not list(doctor._openmps({"/a/libgomp.so.1", "/b/libgomp-12.so.1", "/c/libcompress.so"}, {}))
-    assert len(list(doctor._openmps(set(), {"KMP_DUPLICATE_LIB_OK": "True"}))) == 1
-    for version, fine in {"2.10.1": False, "2.11.0": True, "2.15.3+cu128": True, "2.16.0": False}.items():
-        assert (not list(doctor._torch_range(version, ["numpy>=1.26", "torch<2.16,>=2.11"]))) is fine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from rebind.convert import (
 )
 from rebind.convert.comparison import difference
 from rebind.errors import (
+    ArgumentError,
+    ExistingFileError,
     FormatError,
     MissingExtraError,
     MissingFileError,
@@ -86,27 +89,46 @@ def test_chosen_outputs_of_inside(tmp_path: Path) -> None:
 
 def test_check_on_arrays_of_a_file(tmp_path: Path) -> None:
     np.savez(tmp_path / "data.npz", data=np.ones((7, 5)), other=np.ones(1))
-    report = export(model(), out=tmp_path, check=tmp_path / "data.npz")
+    report = export(model(), out=tmp_path, overwrite=True, check=tmp_path / "data.npz")
     assert [check.outputs[0].shape for check in report.checks] == [(7, 3), (1, 3)]
     np.savez(tmp_path / "wrong.npz", data=np.ones((7, 4)))
     with pytest.raises(
         ShapeError, match=r"'data' must have the shape \(0, 5\), where 0 is any size; got \(7, 4\)"
     ):
-        export(model(), out=tmp_path, check=tmp_path / "wrong.npz")
+        export(model(), out=tmp_path, overwrite=True, check=tmp_path / "wrong.npz")
     np.savez(tmp_path / "empty.npz", x=np.ones(1))
     with pytest.raises(FormatError, match=r"it must have an array 'data'; it has x"):
-        export(model(), out=tmp_path, check=tmp_path / "empty.npz")
+        export(model(), out=tmp_path, overwrite=True, check=tmp_path / "empty.npz")
     (tmp_path / "text.npz").write_text("no arrays")
     with pytest.raises(FormatError, match=r"must be an \.npz file of arrays"):
-        export(model(), out=tmp_path, check=tmp_path / "text.npz")
+        export(model(), out=tmp_path, overwrite=True, check=tmp_path / "text.npz")
     with pytest.raises(MissingFileError, match=r"must be a folder of pictures or an \.npz file"):
-        export(model(), out=tmp_path, check=tmp_path / "nothing")
+        export(model(), out=tmp_path, overwrite=True, check=tmp_path / "nothing")
 
 
 def of_pictures() -> Model:
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     weight = np.random.RandomState(0).standard_normal((2, 3 * 6 * 4))
     return Model(net, {"fc_weight": mx.nd.array(weight)}, {}, "net", {"data": (0, 3, 6, 4)})
+
+
+@pytest.mark.parametrize("to", ["onnx", "pt2"])
+def test_free_sizes_are_checked_with_several(to: str, tmp_path: Path) -> None:
+    import cv2
+
+    weight = {"conv_weight": mx.nd.array(np.random.RandomState(0).standard_normal((2, 3, 3, 3)))}
+    net = mx.sym.Convolution(mx.sym.var("data"), num_filter=2, kernel=(3, 3), no_bias=True, name="conv")
+    model = Model(net, weight, {}, "net")
+    report = export(model, to, out=tmp_path, shape={"data": (0, 3, 0, 0)})
+    assert [check.outputs[0].shape for check in report.checks] == [(1, 2, 222, 222), (3, 2, 190, 254)]
+    (tmp_path / "pictures").mkdir()
+    cv2.imwrite(str(tmp_path / "pictures" / "a.png"), np.full((300, 700, 3), 9, np.uint8))
+    report = export(model, to, out=tmp_path, check=tmp_path / "pictures", overwrite=True)
+    assert [check.outputs[0].shape for check in report.checks] == [(1, 2, 286, 638)]
+    steps = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, flatten=False, no_bias=True, name="fc")
+    sequence = Model(steps, {"fc_weight": mx.nd.ones((2, 5))}, {}, "steps")
+    report = export(sequence, to, out=tmp_path, shape={"data": (0, 0, 5)})
+    assert [check.outputs[0].shape for check in report.checks] == [(1, 16, 2), (3, 24, 2)]
 
 
 def test_check_on_pictures(tmp_path: Path) -> None:
@@ -117,15 +139,17 @@ def test_check_on_pictures(tmp_path: Path) -> None:
     for name in ("a.png", "cats/b.PNG"):
         picture = random.randint(0, 256, (9, 8, 3)).astype(np.uint8)
         (tmp_path / "pictures" / name).write_bytes(cv2.imencode(".png", picture)[1].tobytes())
-    report = export(of_pictures(), out=tmp_path, check=tmp_path / "pictures")
+    report = export(of_pictures(), out=tmp_path, overwrite=True, check=tmp_path / "pictures")
     assert [check.outputs[0].shape for check in report.checks] == [(2, 2), (1, 2)]
     fixed = replace(of_pictures(), shapes={"data": (3, 3, 6, 4)})
-    assert export(fixed, out=tmp_path, check=tmp_path / "pictures").checks[0].outputs[0].shape == (3, 2)
+    assert export(fixed, out=tmp_path, overwrite=True, check=tmp_path / "pictures").checks[0].outputs[
+        0
+    ].shape == (3, 2)
     with pytest.raises(ShapeError, match=r"pictures are for networks that take nothing else"):
-        export(model(), out=tmp_path, check=tmp_path / "pictures")
+        export(model(), out=tmp_path, overwrite=True, check=tmp_path / "pictures")
     (tmp_path / "none").mkdir()
     with pytest.raises(MissingFileError, match=r"must have pictures, files that end in \.jpg"):
-        export(of_pictures(), out=tmp_path, check=tmp_path / "none")
+        export(of_pictures(), out=tmp_path, overwrite=True, check=tmp_path / "none")
 
 
 @pytest.fixture
@@ -151,16 +175,35 @@ def test_what_differs_is_named_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(DifferentOutputsError, match=r"The file is .*net\.onnx\.$"):
         export(model(), out=tmp_path, keep=True)
     assert os.listdir(tmp_path) == ["net.onnx"]
-    assert export(model(), out=tmp_path, limit=10).largest > 0.1
-    assert export(model(), out=tmp_path, check=False).checks == ()
+    assert export(model(), out=tmp_path, limit=10, overwrite=True).largest > 0.1
+    assert export(model(), out=tmp_path, check=False, overwrite=True).checks == ()
 
 
 def test_an_older_file_stays_when_the_new_one_differs(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     before = Path(export(model(), out=tmp_path).path).read_bytes()
     request.getfixturevalue("wrong")
     with pytest.raises(DifferentOutputsError):
-        export(model(), out=tmp_path)
+        export(model(), out=tmp_path, overwrite=True)
     assert (tmp_path / "net.onnx").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("to", "there"),
+    [
+        ("onnx", "net.onnx"),
+        ("onnx", "net.onnx.md"),
+        ("python", "net_torch.safetensors"),
+        ("safetensors", "net.safetensors"),
+    ],
+)
+def test_files_that_are_there_are_replaced_on_request_only(to: str, there: str, tmp_path: Path) -> None:
+    (tmp_path / there).write_text("somebody's")
+    says = rf"^export: '.*{re.escape(there)}' is there already; overwrite=True \(--force\) replaces it\.$"
+    with pytest.raises(ExistingFileError, match=says):
+        export(model(), to, out=tmp_path)
+    assert os.listdir(tmp_path) == [there] and (tmp_path / there).read_text() == "somebody's"
+    export(model(), to, out=tmp_path, overwrite=True)
+    assert len(os.listdir(tmp_path)) > 1 and b"somebody's" not in (tmp_path / there).read_bytes()
 
 
 def test_weights_beyond_a_limit_go_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +220,20 @@ def test_options_reach_the_target(tmp_path: Path) -> None:
     assert onnx.load(tmp_path / "net.onnx").opset_import[0].version == 13
 
 
+@pytest.mark.parametrize(
+    ("to", "option", "says"),
+    [
+        ("pt2", "opset", "'pt2' has no option 'opset'; it is one of 'onnx'."),
+        ("safetensors", "opset", "'safetensors' has no option 'opset'; it is one of 'onnx'."),
+        ("onnx", "opsett", "'onnx' has no option 'opsett'; its options: opset; did you mean 'opset'?"),
+        ("torch", "size", "'torch' has no option 'size'; its options: none."),
+    ],
+)
+def test_options_that_a_target_lacks(to: str, option: str, says: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"^export: {re.escape(says)}$"):
+        export("nothing", to, **{option: 13})  # type: ignore[arg-type]
+
+
 def test_safetensors_hold_the_whole_checkpoint(tmp_path: Path) -> None:
     given = model()
     report = export(given, "safetensors", out=tmp_path)
@@ -187,6 +244,11 @@ def test_safetensors_hold_the_whole_checkpoint(tmp_path: Path) -> None:
         and sorted(args) == sorted(given.arg_params)
     )
     assert report.largest == 0 and len(report.checks[0].outputs) == 5
+
+
+def test_a_path_that_ends_like_a_folder_is_one(tmp_path: Path) -> None:
+    report = export(model(), "safetensors", out=f"{tmp_path}/new/")
+    assert Path(report.path).parent == tmp_path / "new" and Path(report.path).is_file()
 
 
 def test_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,9 @@ def found(symbol: Any, *, given: Any = None, beside: Any = None, **shapes: tuple
     known = dict(zip(symbol.list_arguments(), arguments, strict=True))
     known |= dict(zip(symbol.list_auxiliary_states(), states, strict=True))
     parameters = {
-        name: shape for name, shape in known.items() if name not in ("data", "label", "state", "cell")
+        name: shape
+        for name, shape in known.items()
+        if name not in ("data", "label", "softmax_label", "state", "cell")
     }
     return find_inputs(symbol.graph, parameters, given, beside)
 
@@ -91,11 +93,17 @@ def test_what_is_given_comes_first_then_files() -> None:
     assert found(convolution(DATA), given=given, beside=beside, data=(1, 3, 9, 9)).data == given
 
 
+def test_a_file_of_another_network_tells_nothing() -> None:
+    beside = {"data": (0, 3, 32, 32)}
+    assert found(dense(DATA), beside=beside, data=(4, 5)).data == {"data": (0, 5)}
+    assert found(rnn("gru"), beside=beside, data=(9, 2, 5)).data == {"data": (0, 0, 5)}
+
+
 def test_sizes_that_a_dense_layer_needs_are_asked_for() -> None:
     net = mx.sym.FullyConnected(convolution(DATA), num_hidden=2, name="fc")
     says = (
         r"^the sizes of the input 'data' are needed, since FullyConnected 'fc' takes .*"
-        r"--shape data:1,3,224,224 \(shape=\{'data': \(1, 3, 224, 224\)\}\); 0 is a size that stays free"
+        r"--shape data:1,3,9,9 \(shape=\{'data': \(1, 3, 9, 9\)\}\); 0 is a size that stays free"
     )
     with pytest.raises(ShapeError, match=says):
         found(net, data=(1, 3, 9, 9))
@@ -107,6 +115,35 @@ def test_a_shape_that_nothing_tells_is_asked_for() -> None:
         ShapeError, match=r"^the shape of the input 'data' does not follow .*--shape data:1,3,224,224"
     ):
         found(mx.sym.exp(DATA), data=(1, 2))
+
+
+def dense(data: Any) -> Any:
+    return mx.sym.FullyConnected(data, num_hidden=2, name="fc")
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "shown"),
+    [
+        (lambda: mx.models.get("lenet").get_internals()["fc2_output"], (2, 1, 28, 28), "1,1,28,28"),
+        (lambda: dense(convolution(DATA, 2, stride=(2, 2))), (1, 3, 32, 32), "1,3,32,32"),
+        (lambda: dense(mx.sym.Flatten(DATA)), (2, 3, 5, 5), "1,3,5,5"),
+        (lambda: dense(mx.sym.Flatten(DATA)), (2, 7), "1,7"),
+        (lambda: dense(mx.sym.Embedding(DATA, input_dim=9, output_dim=2, name="e")), (2, 16), "1,16"),
+    ],
+)  # fmt: skip
+def test_the_example_fits_the_weights(make: Callable[[], Any], shape: tuple[int, ...], shown: str) -> None:
+    with pytest.raises(ShapeError, match=rf"--shape data:{shown} "):
+        found(make(), data=shape)
+
+
+def test_shapes_of_samples_are_taken_for_what_does_not_follow() -> None:
+    net = mx.sym.FullyConnected(convolution(DATA), num_hidden=2, name="fc")
+    parameters = {"conv0_weight": (8, 3, 3, 3), "conv0_bias": (8,), "fc_weight": (2, 392), "fc_bias": (2,)}
+    assert find_inputs(net.graph, parameters, samples={"data": (5, 3, 9, 9)}).data == {"data": (0, 3, 9, 9)}
+    assert find_inputs(mx.sym.exp(DATA).graph, {}, samples={"data": (5, 2)}).data == {"data": (0, 2)}
+    free = pooled(DATA).graph  # needs none
+    parameters = {"conv0_weight": (8, 3, 3, 3), "conv0_bias": (8,), "fc_weight": (2, 8), "fc_bias": (2,)}
+    assert find_inputs(free, parameters, samples={"data": (5, 3, 9, 9)}).data == {"data": (0, 3, 0, 0)}
 
 
 def test_names_are_checked() -> None:

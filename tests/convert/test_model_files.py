@@ -85,7 +85,8 @@ def test_folder(prefix: str, tmp_path: Path) -> None:
     assert model.notes == (f"The checkpoint is 'net' in {tmp_path}.", "The parameters are those of epoch 10.")
     (tmp_path / "other-symbol.json").write_text("{}")
     with pytest.raises(
-        MissingFileError, match=r"it must have one network; it has net-symbol\.json, other-symbol"
+        MissingFileError,
+        match=r"one network; it has net-symbol\.json, other-symbol\.json\. Name its prefix, as in ",
     ):
         read_model(tmp_path)
 

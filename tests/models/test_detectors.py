@@ -61,8 +61,9 @@ def test_retinaface_r50_has_insightface_s_names() -> None:
     assert {"ssh_m3_det_conv1_weight", "ssh_c3_lateral_weight", "stage4_unit1_conv1_weight"} <= set(names)
 
 
-def test_faster_rcnn_proposes_and_classifies() -> None:
-    symbol = mx.models.faster_rcnn(num_classes=2, num_rois=5)
+@pytest.mark.parametrize("network", ["vgg16", "resnet50"])
+def test_faster_rcnn_proposes_and_classifies(network: str) -> None:
+    symbol = mx.models.faster_rcnn(num_classes=2, num_rois=5, network=network)
     executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(1, 3, 64, 80), im_info=(1, 3))
     for array in executor.arg_arrays:
         array[:] = 0.01
@@ -70,11 +71,26 @@ def test_faster_rcnn_proposes_and_classifies() -> None:
     assert [output.shape for output in executor.forward()] == [(5, 5), (1, 5, 3), (1, 5, 12)]
 
 
-def test_the_halves_of_faster_rcnn_have_its_parameters() -> None:
+def test_faster_rcnn_with_resnet_has_the_names_of_mxnet_s_example() -> None:
+    symbol = mx.models.faster_rcnn(network="resnet101")
+    assert {
+        "bn_data_gamma", "conv0_weight", "stage3_unit23_conv3_weight", "stage4_unit1_sc_weight", "bn1_beta",
+        "rpn_conv_3x3_weight", "cls_score_bias", "bbox_pred_weight",
+    } <= set(symbol.list_arguments())  # fmt: skip
+    shapes = symbol.get_internals().infer_shape(data=(1, 3, 64, 80), im_info=(1, 3))[1]
+    sizes = dict(zip(symbol.get_internals().list_outputs(), shapes))
+    assert sizes["_plus29_output"] == (1, 1024, 4, 5) and sizes["roi_pool5_output"] == (300, 1024, 14, 14)
+    assert sizes["_plus32_output"] == (300, 2048, 7, 7)
+    used = {node.operator.name: node.params for node in symbol.graph.nodes if not node.is_variable}
+    assert used["BatchNorm"].use_global_stats
+
+
+@pytest.mark.parametrize("network", ["vgg16", "resnet101"])
+def test_the_halves_of_faster_rcnn_have_its_parameters(network: str) -> None:
     inputs = {"data", "im_info", "label", "rois", "bbox_target", "bbox_weight"}
-    halves = (mx.models.region_proposal_network(), mx.models.fast_rcnn())
+    halves = (mx.models.region_proposal_network(network), mx.models.fast_rcnn(network=network))
     names = {name for half in halves for name in half.list_arguments()} - inputs
-    assert names == set(mx.models.faster_rcnn().list_arguments()) - inputs
+    assert names == set(mx.models.faster_rcnn(network=network).list_arguments()) - inputs
     sizes = {"label": (1, 9 * 4 * 5), "bbox_target": (1, 36, 4, 5), "bbox_weight": (1, 36, 4, 5)}
     assert halves[0].infer_shape(data=(1, 3, 64, 80), **sizes)[1] == [(1, 2, 36, 5), (1, 36, 4, 5)]
     sizes = {"rois": (7, 5), "label": (7,), "bbox_target": (7, 84), "bbox_weight": (7, 84)}
@@ -88,6 +104,10 @@ def test_the_halves_of_faster_rcnn_have_its_parameters() -> None:
         (
             lambda: mx.models.ssd(network="vgg"),
             "ssd: network must be 'vgg16_reduced', 'resnet50' or 'resnet101'",
+        ),
+        (
+            lambda: mx.models.fast_rcnn(network="vgg"),
+            "fast_rcnn: network must be 'vgg16', 'resnet50' or 'resnet",
         ),
         (lambda: mx.models.retinaface("R100"), "retinaface: network must be 'mnet.25' or 'R50'; got 'R100'"),
     ],

@@ -20,14 +20,6 @@ def test_custom_operators() -> None:
         mx.to_torch(net, {}, shapes={"data": (3,)})
 
 
-def test_loops() -> None:
-    data, state = mx.sym.var("data"), mx.sym.var("state")
-    with mx.name.NameManager():
-        out, _ = mx.sym.contrib.foreach(lambda x, s: (x + s[0], [x + s[0]]), data, [state])
-    with pytest.raises(mx.MXNetError, match=r"'_foreach0': .* it runs graphs of its own"):
-        mx.to_torch(out, {}, shapes={"data": (3, 2), "state": (2,)})
-
-
 def test_unknown_shapes() -> None:
     with pytest.raises(mx.MXNetError, match=r"'op': .* give `shapes` of the inputs"):
         mx.to_torch(mx.sym.topk(mx.sym.var("data"), name="op"), {})

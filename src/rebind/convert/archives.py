@@ -45,7 +45,12 @@ def unpack(path: str, folder: str) -> None:
         with tarfile.open(path) as archive:
             _unpack(archive, path, folder)
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"{path}: it must be a whole tar archive; {error}") from error
+        raise FormatError(f"{path}: it must be a whole tar archive; {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error; those that follow list each compression that was tried."""
+    return str(error).partition("\n")[0].rstrip(":")
 
 
 def _unpack(archive: tarfile.TarFile, path: str, folder: str) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import NameLookupError, ParameterError, ShapeError, near_names
+from ..errors import MXNetError, NameLookupError, ParameterError, ShapeError, near_names
 from ..graph import Application, Entry, Graph, Node, Variable, infer_shapes
 from ..graph.inference import declared_shape
 from ..shapes import Shape
 
-__all__ = ["Inputs", "find_inputs"]
+__all__ = ["Inputs", "ask_for_shape", "find_inputs"]
 
 #: Operators that give the channels of their data on, so that what follows tells them.
 _KEEP_CHANNELS = frozenset([
@@ -52,12 +54,13 @@ def find_inputs(
     parameters: Mapping[str, Shape],
     given: Mapping[str, Shape] | None = None,
     beside: Mapping[str, Shape] | None = None,
+    samples: Mapping[str, Shape] | None = None,
 ) -> Inputs:
     """Return the inputs of a network with their shapes.
 
     A shape is what is given; else what files beside the checkpoint say, what the variable was declared with, or what
-    follows from weights: channels, the length of vectors. The size of the batch is free, unless it is given; so are
-    height and width where no later layer needs to know them.
+    follows from weights: channels, the length of vectors. What does not follow is that of `samples`. The size of the
+    batch is free, unless it is given; so are height and width where no later layer needs to know them.
 
     Parameters
     ----------
@@ -68,7 +71,9 @@ def find_inputs(
     given
         Shapes that the user names; 0 for a free size.
     beside
-        Shapes from files.
+        Shapes from files; those that do not fit the weights are of another network, and are not used.
+    samples
+        The shapes of data that the network is to be run on.
 
     Raises
     ------
@@ -86,11 +91,12 @@ def find_inputs(
     >>> find_inputs(net.graph, {"fc_weight": (2, 5), "fc_bias": (2,)}).data
     {'data': (0, 5)}
     """
-    given, beside = given or {}, beside or {}
+    given, beside, samples = given or {}, beside or {}, samples or {}
     inputs = [node for node in graph.arguments if node.name not in parameters]
     _check_parameters(graph, parameters)
     _check_names(given, [node.name for node in inputs])
     states = [node.name for node in inputs if node.name not in given and _is_state(graph, node)]
+    beside = {name: shape for name, shape in beside.items() if _fits(graph, {**parameters, name: shape})}
     shapes = {
         node.name: given.get(node.name) or beside.get(node.name) or _from_network(graph, node, parameters)
         for node in inputs
@@ -100,8 +106,8 @@ def find_inputs(
     inferred = infer_shapes(graph, {**parameters, **known})
     for node in inputs:
         if node.name in shapes and shapes[node.name] is None:
-            shapes[node.name] = inferred.of(Entry(node))
-    data = _settled(graph, parameters, shapes, given)
+            shapes[node.name] = inferred.of(Entry(node)) or _of_any_batch(samples.get(node.name))
+    data = _settled(graph, parameters, shapes, samples)
     return Inputs(data, _state_shapes(graph, states, {**parameters, **data}))
 
 
@@ -229,26 +235,92 @@ def _packed_size(node: Application, channels: int) -> int:
     return shape[0]
 
 
+def _of_any_batch(shape: Shape | None) -> Shape | None:
+    return (0, *shape[1:]) if shape else shape
+
+
 def _settled(
     graph: Graph,
     parameters: Mapping[str, Shape],
     shapes: Mapping[str, Shape | None],
-    given: Mapping[str, Shape],
+    samples: Mapping[str, Shape],
 ) -> dict[str, Shape]:
-    """Return the shapes of data; an error asks for the first that does not follow."""
+    """Return the shapes of data, with sizes of samples where they are needed; an error asks for what is unknown."""
+    data = {name: shape for name, shape in shapes.items() if shape is not None}
     for name, shape in shapes.items():
         if shape is None:
             raise ShapeError(
-                f"the shape of the input {name!r} does not follow from the checkpoint: {_ask(name, None)}"
+                f"the shape of the input {name!r} does not follow from the checkpoint: "
+                f"{ask_for_shape(name, _that_fits(graph, {**parameters, **data}, name, None))}"
             )
-    data = {name: shape for name, shape in shapes.items() if shape is not None}
-    if (node := _first_that_needs_sizes(graph, {**parameters, **data})) is not None:
-        name = next((name for name, shape in data.items() if 0 in shape[1:]), next(iter(data), ""))
-        raise ShapeError(
-            f"the sizes of the input {name!r} are needed, since {node.operator.name} {node.name!r} takes all of a "
-            f"picture or sequence as one vector: {_ask(name, data.get(name))}"
+    if (node := _first_that_needs_sizes(graph, {**parameters, **data})) is None:
+        return data
+    sized = {name: _with_sizes_of(shape, samples.get(name)) for name, shape in data.items()}
+    if sized != data and _first_that_needs_sizes(graph, {**parameters, **sized}) is None:
+        return sized
+    name = next((name for name, shape in data.items() if 0 in shape[1:]), next(iter(data), ""))
+    raise ShapeError(
+        f"the sizes of the input {name!r} are needed, since {node.operator.name} {node.name!r} takes all of a "
+        f"picture or sequence as one vector: "
+        f"{ask_for_shape(name, _that_fits(graph, {**parameters, **data}, name, data.get(name)))}"
+    )
+
+
+def _with_sizes_of(shape: Shape, sample: Shape | None) -> Shape:
+    """Return a shape with a sample's sizes for those that are free, but not for that of the batch."""
+    if sample is None or len(sample) != len(shape):
+        return shape
+    return (*shape[:1], *(size or other for size, other in zip(shape[1:], sample[1:], strict=True)))
+
+
+#: What pictures and sequences often are, then all small sizes.
+_SIDES = (224, 28, 32, 299, 300, 512, 227, 64, 96, 112, 128, 160, 192, 256, 320, 416, 448, 608, 640)
+_LENGTHS = (16, 10, 20, 32, 50, 64, 100, 128)
+_SMALL = range(1, 129)
+#: What data of unknown shape often are: pictures, classes or words, vectors.
+_SHAPES = ((1, 3, 224, 224), (1, 1, 28, 28), (1, 224, 224, 3), (1, 16), (1, 16, 16), (16,))
+
+
+def _of_dense_layer(graph: Graph, known: Mapping[str, Shape]) -> Iterator[Shape]:
+    """Yield shapes of data that give the first dense layer as many numbers as its weight has columns."""
+    weights = (
+        known.get(entry.node.name)
+        for node in graph.nodes
+        if isinstance(node, Application) and node.operator.name == "FullyConnected"
+        for name, entry in zip(node.input_names, node.inputs, strict=True)
+        if name == "weight"
+    )
+    for weight in itertools.islice(weights, 1):
+        size = weight[1] if weight is not None else 0
+        sides = ((channels, math.isqrt(size // channels)) for channels in (3, 1))
+        yield from (
+            (1, channels, side, side) for channels, side in sides if channels * side * side == size > 1
         )
-    return data
+        yield (1, size)
+
+
+def _that_fits(graph: Graph, known: Mapping[str, Shape], name: str, shape: Shape | None) -> Shape | None:
+    """Return a shape without free sizes that fits the weights, for an example; as it is if none does."""
+    tried: Iterable[Shape] = (*_of_dense_layer(graph, known), *_SHAPES)
+    if shape is not None:
+        sizes = (*(_SIDES if len(shape) == 4 else _LENGTHS), *_SMALL)
+        tried = ((shape[0] or 1, *(each or size for each in shape[1:])) for size in sizes)
+    for whole in tried:
+        try:
+            if _first_that_needs_sizes(graph, {**known, name: whole}) is None:
+                return whole
+        except MXNetError:  # a layer's weights do not fit
+            continue
+    return shape
+
+
+def _fits(graph: Graph, shapes: Mapping[str, Shape]) -> bool:
+    """Return whether shapes of inputs and weights contradict each other nowhere."""
+    try:
+        infer_shapes(graph, shapes)
+    except MXNetError:
+        return False
+    return True
 
 
 def _first_that_needs_sizes(graph: Graph, shapes: Mapping[str, Shape]) -> Application | None:
@@ -262,8 +334,12 @@ def _first_that_needs_sizes(graph: Graph, shapes: Mapping[str, Shape]) -> Applic
     return None
 
 
-def _ask(name: str, shape: Shape | None) -> str:
-    """Return how to give a shape: an example with the sizes that are known."""
+def ask_for_shape(name: str, shape: Shape | None) -> str:
+    """Return how to give a shape: an example with the sizes that are known.
+
+    >>> ask_for_shape("data", (0, 3, 0, 0))
+    "give it, as in --shape data:1,3,224,224 (shape={'data': (1, 3, 224, 224)}); 0 is a size that stays free."
+    """
     example = [3, 224, 224] if shape is None or len(shape) == 4 else [16] * (len(shape) - 1)
     sizes = [1, *example] if shape is None else [size or other for size, other in zip(shape, [1, *example])]
     return (
@@ -281,6 +357,6 @@ def _state_shapes(graph: Graph, names: Sequence[str], shapes: Mapping[str, Shape
     for name, shape in found.items():
         if shape is None:
             raise ShapeError(
-                f"the shape of the state {name!r} does not follow from the checkpoint: {_ask(name, (0, 0))}"
+                f"the shape of the state {name!r} does not follow from the checkpoint: {ask_for_shape(name, (0, 0))}"
             )
     return {name: shape for name, shape in found.items() if shape is not None}

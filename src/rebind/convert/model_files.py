@@ -136,7 +136,11 @@ def _from_folder(folder: str, shown: str, epoch: int | None) -> Model:
 
 def _no_network(shown: str, names: Sequence[str], networks: Sequence[str]) -> str:
     if networks:
-        return f"{shown}: it must have one network; it has {', '.join(networks)}. Unpack it, and name the prefix."
+        prefix = os.path.join(shown, networks[0].removesuffix("-symbol.json"))
+        way = (
+            f"Name its prefix, as in {prefix}." if os.path.isdir(shown) else "Unpack it, and name the prefix."
+        )
+        return f"{shown}: it must have one network; it has {', '.join(networks)}. {way}"
     text = (
         f"{shown}: it must have a network, a file NAME-symbol.json; it has {', '.join(names) or 'nothing'}."
     )

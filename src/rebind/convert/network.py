@@ -52,7 +52,10 @@ class Network:
 
 
 def prepared(
-    model: Model, shape: Mapping[str, Shape] | None = None, outputs: Sequence[str] | None = None
+    model: Model,
+    shape: Mapping[str, Shape] | None = None,
+    outputs: Sequence[str] | None = None,
+    samples: Mapping[str, Shape] | None = None,
 ) -> Network:
     """Return a model as it is used.
 
@@ -64,6 +67,8 @@ def prepared(
         Shapes of inputs that the checkpoint does not tell, 0 for free sizes.
     outputs
         Names of the outputs that are wanted; by default the predictions (`rebind.graph.deployed`).
+    samples
+        The shapes of data that it is to be run on, for what does not follow from the checkpoint.
 
     Examples
     --------
@@ -78,7 +83,7 @@ def prepared(
     """
     parameters = {name: value.shape for name, value in {**model.arg_params, **model.aux_params}.items()}
     first = deployed(model.symbol.graph, outputs=outputs).graph
-    inputs = find_inputs(first, parameters, shape, model.shapes)
+    inputs = find_inputs(first, parameters, shape, model.shapes, samples)
     result = deployed(model.symbol.graph, inputs.shapes, outputs)
     graph = result.graph
     names = {node.name for node in graph.variables}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
+import runpy
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,19 +22,16 @@ from .network import Network
 from .samples import random_samples
 
 __all__ = [
-    "exported_program", "load_openvino", "load_pt2", "load_pte", "load_python", "load_torch", "write_openvino",
-    "write_pt2", "write_pte", "write_python_file", "write_torch",
+    "as_arrays", "as_module", "as_tensors", "exported_program", "load_openvino", "load_pt2", "load_python",
+    "load_torch", "write_openvino", "write_pt2", "write_python_file", "write_torch",
 ]  # fmt: skip
 
 #: What a .pt2 file has besides the program: MXNet's names of its inputs and outputs.
 _NAMES = "mxnet.json"
-#: The method of a .pte file that returns MXNet's names of its inputs.
-_INPUTS = "mxnet_inputs"
-#: ExecuTorch plans its memory for the largest free sizes: of the batch, and of other axes.
-_LARGEST = (64, 2048)
 
 
-def _module(network: Network) -> nn.Module:
+def as_module(network: Network) -> nn.Module:
+    """Return a network as a module in evaluation mode."""
     shapes, types = network.inputs.shapes, network.types
     return to_torch(network.symbol, network.arg_params, network.aux_params, shapes=shapes, types=types).eval()
 
@@ -44,18 +41,20 @@ def _arguments(module: Any) -> list[str]:
     return list(module.mxnet_inputs.values())
 
 
-def _tensors(data: Mapping[str, np.ndarray], names: Sequence[str]) -> tuple[Tensor, ...]:
+def as_tensors(data: Mapping[str, np.ndarray], names: Sequence[str]) -> tuple[Tensor, ...]:
+    """Return arrays as tensors, in the order of the names."""
     return tuple(torch.from_numpy(np.ascontiguousarray(data[name])) for name in names)
 
 
-def _arrays(outputs: Tensor | Sequence[Tensor]) -> list[np.ndarray]:
+def as_arrays(outputs: Tensor | Sequence[Tensor]) -> list[np.ndarray]:
+    """Return one or several tensors as arrays."""
     found = (outputs,) if isinstance(outputs, Tensor) else outputs
     return [output.detach().numpy() for output in found]
 
 
 def write_torch(network: Network, path: str) -> None:
     """Write a pickled module, in evaluation mode: the one file from which PyTorch has what can be trained on."""
-    torch.save(_module(network), path)
+    torch.save(as_module(network), path)
 
 
 def load_torch(path: str) -> Any:
@@ -72,11 +71,7 @@ def write_python_file(network: Network, path: str) -> None:
 def load_python(path: str) -> Any:
     """Return what runs a Python file with its parameters."""
     safetensors = imported("safetensors", "safetensors", "export")
-    specification = importlib.util.spec_from_file_location("exported_network", path)
-    assert specification is not None and specification.loader is not None  # the file ends in .py
-    scope = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(scope)
-    module = scope.Network()
+    module = runpy.run_path(path)["Network"]()  # an import would write bytecode beside it
     with safetensors.safe_open(f"{os.path.splitext(path)[0]}.safetensors", "pt") as file:
         module.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118  # no mapping
         module.mxnet_inputs = json.loads(file.metadata()["mxnet_inputs"])
@@ -88,7 +83,7 @@ def _runner(module: Any) -> Any:
 
     @torch.no_grad()
     def run_it(data: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        return _arrays(module(*_tensors(data, names)))
+        return as_arrays(module(*as_tensors(data, names)))
 
     return run_it
 
@@ -119,9 +114,9 @@ def exported_program(
     >>> names, program.module()(torch.ones(4, 5)).shape
     (['data'], torch.Size([4, 2]))
     """
-    module = _module(network)
+    module = as_module(network)
     names = _arguments(module)
-    samples = _tensors(random_samples(network, 2), names)
+    samples = as_tensors(random_samples(network, 2), names)
     shapes = network.inputs.shapes
     free = tuple(
         {axis: _size(axis, largest) for axis, size in enumerate(shapes[name]) if size == 0} for name in names
@@ -154,7 +149,7 @@ def load_pt2(path: str) -> Any:
     names = json.loads(extra[_NAMES])["inputs"]
 
     def run_it(data: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        return _arrays(module(*_tensors(data, names)))
+        return as_arrays(module(*as_tensors(data, names)))
 
     return run_it
 
@@ -182,34 +177,5 @@ def load_openvino(path: str) -> Any:
     def run_it(data: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         found = compiled({port: data[port.get_any_name()] for port in compiled.inputs})
         return [np.array(found[port]) for port in compiled.outputs]
-
-    return run_it
-
-
-def write_pte(network: Network, path: str) -> None:
-    """Write a program of ExecuTorch, in which XNNPACK computes what it has."""
-    exir = imported("executorch.exir", "executorch", "export")
-    xnnpack = imported("executorch.backends.xnnpack.partition.xnnpack_partitioner", "executorch", "export")
-    program, names = exported_program(network, _LARGEST)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of PyTorch's, on calls that ExecuTorch makes
-        lowered = exir.to_edge_transform_and_lower(
-            program,
-            partitioner=[xnnpack.XnnpackPartitioner()],
-            constant_methods={_INPUTS: json.dumps(names)},
-        )
-        program = lowered.to_executorch()
-    with open(path, "wb") as file:
-        program.write_to_file(file)
-
-
-def load_pte(path: str) -> Any:
-    """Return what runs a program of ExecuTorch."""
-    program = imported("executorch.runtime", "executorch", "export").Runtime.get().load_program(path)
-    [names] = program.load_method(_INPUTS).execute([])
-    method = program.load_method("forward")
-
-    def run_it(data: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        return _arrays(method.execute(_tensors(data, json.loads(names))))
 
     return run_it

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ParameterError, near_names
 from ..extras import imported
+from . import phone_targets as phone
 from . import pytorch_targets as pytorch
 from .network import Network
 
@@ -34,11 +35,15 @@ class Target:
     suffix
         The end of the file's name.
     write
-        Writes a network to a path; further files have names that begin with it. It may take options such as the opset.
+        Writes a network to a path, and further files beside it; it takes the options as keywords.
     load
         Returns what runs a file; None where that is on other systems only.
     runtime
         What runs it, for reports.
+    options
+        The names of what can be chosen of such a file, for example ``"opset"``.
+    fixed_sizes
+        Whether such a file takes data of one shape only: no size can stay free.
     """
 
     name: str
@@ -46,6 +51,8 @@ class Target:
     write: Callable[..., None]
     load: Callable[[str], Runner] | None
     runtime: str
+    options: tuple[str, ...] = ()
+    fixed_sizes: bool = False
 
 
 def write_onnx(network: Network, path: str, *, opset: int | None = None) -> None:
@@ -82,12 +89,15 @@ def load_onnx(path: str) -> Runner:
 TARGETS: Mapping[str, Target] = {
     target.name: target
     for target in [
-        Target("onnx", ".onnx", write_onnx, load_onnx, "onnxruntime"),
+        Target("onnx", ".onnx", write_onnx, load_onnx, "onnxruntime", ("opset",)),
         Target("torch", ".pt", pytorch.write_torch, pytorch.load_torch, "PyTorch"),
         Target("python", "_torch.py", pytorch.write_python_file, pytorch.load_python, "PyTorch"),
         Target("pt2", ".pt2", pytorch.write_pt2, pytorch.load_pt2, "PyTorch"),
         Target("openvino", ".xml", pytorch.write_openvino, pytorch.load_openvino, "OpenVINO"),
-        Target("pte", ".pte", pytorch.write_pte, pytorch.load_pte, "ExecuTorch"),
+        Target("pte", ".pte", phone.write_pte, phone.load_pte, "ExecuTorch"),
+        Target("tflite", ".tflite", phone.write_tflite, phone.load_tflite, "LiteRT", fixed_sizes=True),
+        Target("coreml", ".mlpackage", phone.write_coreml, None, "Core ML"),
+        Target("coreai", ".aimodel", phone.write_coreai, None, "Core AI"),
     ]
 }
 
@@ -100,7 +110,7 @@ def find_target(name: str) -> Target:
     >>> find_target("onx")
     Traceback (most recent call last):
         ...
-    rebind.errors.ParameterError: export: to must be one of onnx, ..., pte; got 'onx'; did you mean 'onnx'?
+    rebind.errors.ParameterError: export: to must be one of onnx, ..., coreai; got 'onx'; did you mean 'onnx'?
     """
     if name not in TARGETS:
         known = ", ".join(TARGETS)

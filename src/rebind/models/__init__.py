@@ -1,5 +1,6 @@
 """`mx.models`: the symbols that people use, with the parameter names that published MXNet checkpoints have."""
 
+from ..completion import listing as _listing
 from .alexnet import alexnet, caffenet
 from .arcface import arcface_head, arcface_resnet
 from .catalogue import get
@@ -30,3 +31,4 @@ __all__ = [
     "lstm_language_model", "mlp", "mobilefacenet", "mobilenet", "mobilenet_v2", "mobilenet_v3",
     "region_proposal_network", "resnet", "resnext", "retinaface", "squeezenet", "ssd", "vgg",
 ]  # fmt: skip
+__dir__ = _listing(globals())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
+from ..checks import check_keywords
 from ..registry import Registry
 from ..symbol import Symbol
 from .alexnet import alexnet, caffenet
@@ -30,7 +32,7 @@ from .squeezenet import squeezenet
 from .ssd import ssd
 from .vgg import vgg
 
-__all__ = ["get", "names"]
+__all__ = ["MODELS", "get", "names"]
 
 Builder: TypeAlias = Callable[..., Symbol]
 
@@ -60,14 +62,17 @@ _BUILDERS: dict[str, Builder] = {
     },
     "mobilenet_v3_large": partial(mobilenet_v3, small=False),
     "mobilenet_v3_small": partial(mobilenet_v3, small=True),
-    "faster_rcnn_vgg16": faster_rcnn,
+    **{
+        f"faster_rcnn_{network}": partial(faster_rcnn, network=network)
+        for network in ("vgg16", "resnet50", "resnet101")
+    },
     "retinaface_mnet.25": partial(retinaface, network="mnet.25"),
     "retinaface_r50": partial(retinaface, network="R50"),
 }  # fmt: skip
 
-_MODELS: Registry[Builder] = Registry("model")
+MODELS: Registry[Builder] = Registry("model")
 for _name, _builder in _BUILDERS.items():
-    _MODELS.register(_name)(_builder)
+    MODELS.register(_name)(_builder)
 
 
 def get(name: str, **parameters: Any) -> Symbol:
@@ -85,7 +90,9 @@ def get(name: str, **parameters: Any) -> Symbol:
     >>> get("resnet50_v1", num_classes=10).list_outputs()
     ['softmax_output']
     """
-    return _MODELS[name](**parameters)
+    builder = MODELS[name]
+    check_keywords(f"models.get({name!r})", parameters, list(inspect.signature(builder).parameters))
+    return builder(**parameters)
 
 
 def names() -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from .. import symbol as sym
 from ..errors import ArgumentError
@@ -11,7 +13,7 @@ from ..symbol import Symbol
 from .layers import add, batch_norm, classifier, convolution, global_pool, max_pool, relu
 from .sizes import sizes_of
 
-__all__ = ["Stages", "imagenet_stages", "pre_activation_body", "resnet"]
+__all__ = ["Stages", "detector_features", "imagenet_stages", "pre_activation_body", "resnet"]
 
 #: Units of each stage for images of ImageNet.
 _UNITS = {
@@ -116,22 +118,47 @@ def pre_activation_body(data: Symbol, stages: Stages, small: bool = False) -> Sy
     return relu(batch_norm(data, "bn1"), "relu1")
 
 
-def _stem(data: Symbol, filters: int, small: bool) -> Symbol:
+def detector_features(num_layers: int) -> tuple[Callable[[Symbol], Symbol], Callable[[Symbol], Symbol]]:
+    """Return the two halves of version 2 that a detector of regions has: three stages, and the fourth with pooling.
+
+    The first is of the whole image, the second of its regions. BatchNorm uses the moving statistics in training, too.
+    """
+    stages = imagenet_stages(num_layers)
+    norm = partial(batch_norm, use_global_stats=True)
+    unit = partial(_bottleneck2 if stages.bottleneck else _basic2, use_global_stats=True)
+
+    def of_image(data: Symbol) -> Symbol:
+        data = norm(data, "bn_data", fix_gamma=True)
+        data = _stem(data, stages.filters[0], False, use_global_stats=True)
+        return _units(data, stages, unit, (1, 2, 3))
+
+    def of_regions(data: Symbol) -> Symbol:
+        data = norm(_units(data, stages, unit, (4,)), "bn1")
+        return global_pool(relu(data, "relu1"), "pool1")
+
+    return of_image, of_regions
+
+
+def _stem(data: Symbol, filters: int, small: bool, **norm: Any) -> Symbol:
     if small:
         return convolution(data, "conv0", filters, 3, pad=1)
-    data = relu(batch_norm(convolution(data, "conv0", filters, 7, 2, 3), "bn0"), "relu0")
+    data = relu(batch_norm(convolution(data, "conv0", filters, 7, 2, 3), "bn0", **norm), "relu0")
     return max_pool(data, "pooling0", pad=1)
 
 
 def _units(
-    data: Symbol, stages: Stages, unit: Callable[[Symbol, str, str, int, int, bool], Symbol]
+    data: Symbol,
+    stages: Stages,
+    unit: Callable[[Symbol, str, str, int, int, bool], Symbol],
+    which: Sequence[int] = (1, 2, 3, 4),
 ) -> Symbol:
-    """All units; their sums have the names that MXNet gives to ``+``: ``_plus0``, ``_plus1``, ..."""
+    """All units of stages; their sums have the names that MXNet gives to ``+``: ``_plus0``, ``_plus1``, ..."""
     number = 0
     for stage, (count, filters) in enumerate(zip(stages.units, stages.filters[1:]), start=1):
         for index in range(1, count + 1):
-            stride = 2 if stage > 1 and index == 1 else 1
-            data = unit(data, f"stage{stage}_unit{index}", f"_plus{number}", filters, stride, index == 1)
+            if stage in which:
+                stride = 2 if stage > 1 and index == 1 else 1
+                data = unit(data, f"stage{stage}_unit{index}", f"_plus{number}", filters, stride, index == 1)
             number += 1
     return data
 
@@ -158,20 +185,22 @@ def _close1(data: Symbol, body: Symbol, name: str, total: str, filters: int, str
     return relu(add(body, data, total), f"{name}_relu")
 
 
-def _basic2(data: Symbol, name: str, total: str, filters: int, stride: int, project: bool) -> Symbol:
-    first = relu(batch_norm(data, f"{name}_bn1"), f"{name}_relu1")
+def _basic2(data: Symbol, name: str, total: str, filters: int, stride: int, project: bool,
+            **norm: Any) -> Symbol:  # fmt: skip
+    first = relu(batch_norm(data, f"{name}_bn1", **norm), f"{name}_relu1")
     body = convolution(first, f"{name}_conv1", filters, 3, stride, 1)
-    body = relu(batch_norm(body, f"{name}_bn2"), f"{name}_relu2")
+    body = relu(batch_norm(body, f"{name}_bn2", **norm), f"{name}_relu2")
     body = convolution(body, f"{name}_conv2", filters, 3, pad=1)
     return add(body, _shortcut2(data, first, name, filters, stride, project), total)
 
 
-def _bottleneck2(data: Symbol, name: str, total: str, filters: int, stride: int, project: bool) -> Symbol:
-    first = relu(batch_norm(data, f"{name}_bn1"), f"{name}_relu1")
+def _bottleneck2(data: Symbol, name: str, total: str, filters: int, stride: int, project: bool,
+                 **norm: Any) -> Symbol:  # fmt: skip
+    first = relu(batch_norm(data, f"{name}_bn1", **norm), f"{name}_relu1")
     body = convolution(first, f"{name}_conv1", filters // 4)
-    body = relu(batch_norm(body, f"{name}_bn2"), f"{name}_relu2")
+    body = relu(batch_norm(body, f"{name}_bn2", **norm), f"{name}_relu2")
     body = convolution(body, f"{name}_conv2", filters // 4, 3, stride, 1)
-    body = relu(batch_norm(body, f"{name}_bn3"), f"{name}_relu3")
+    body = relu(batch_norm(body, f"{name}_bn3", **norm), f"{name}_relu3")
     body = convolution(body, f"{name}_conv3", filters)
     return add(body, _shortcut2(data, first, name, filters, stride, project), total)
 

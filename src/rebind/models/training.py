@@ -11,6 +11,7 @@ from ..io import ImageRecordIter
 from ..model import save_checkpoint
 from ..module import Module
 from ..shapes import Shape
+from ..terminal import step_bar
 from .catalogue import get
 
 __all__ = ["run_train", "train"]
@@ -50,17 +51,20 @@ def train(
     Module
         The trained module.
     """
-    batches = ImageRecordIter(
-        path_imgrec=data,
-        data_shape=shape,
-        batch_size=batch_size,
-        shuffle=True,
-        rand_mirror=True,
-        rand_crop=True,
-    )
-    held_out = val and ImageRecordIter(path_imgrec=val, data_shape=shape, batch_size=batch_size)
-    sizes = {"image_shape": shape} if model.startswith("resnet") else {}
-    module = Module(get(model, num_classes=classes, **sizes))
+    with step_bar() as bar:
+        bar("reading the record files", 0, 2)
+        batches = ImageRecordIter(
+            path_imgrec=data,
+            data_shape=shape,
+            batch_size=batch_size,
+            shuffle=True,
+            rand_mirror=True,
+            rand_crop=True,
+        )
+        held_out = val and ImageRecordIter(path_imgrec=val, data_shape=shape, batch_size=batch_size)
+        bar("making the network", 1, 2)
+        sizes = {"image_shape": shape} if model.startswith("resnet") else {}
+        module = Module(get(model, num_classes=classes, **sizes))
     module.fit(
         batches,
         eval_data=held_out or None,

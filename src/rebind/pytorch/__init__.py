@@ -1,6 +1,8 @@
-"""Networks to PyTorch: as a module, and as a Python file that needs PyTorch alone."""
+"""Networks to PyTorch, as a module or as a Python file that needs PyTorch alone, and back."""
 
 from . import operators
 from .module import to_torch, write_python
+from .parameters import to_params
+from .reading import from_torch
 
-__all__ = ["operators", "to_torch", "write_python"]
+__all__ = ["from_torch", "operators", "to_params", "to_torch", "write_python"]

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from ..graph import Entry, Graph, Node
-from ..shapes import Shape
+from .facts import Facts
 from .names import Names
+from .unit_classes import Member
+from .units import relative_name
 
 __all__ = ["NetworkContext"]
 
@@ -25,10 +27,8 @@ class NetworkContext:
         What inference computes: without labels.
     parameters
         The numbers of parameters and auxiliary states, by MXNet's names.
-    shapes, sizes
-        Of each entry: with 0 where a size is free, and with a number in its place to try.
-    types
-        Of each entry.
+    facts
+        Shapes and types of each entry.
     inputs
         The names of the network's inputs.
     members
@@ -41,21 +41,34 @@ class NetworkContext:
         From the module's names of parameters and buffers to MXNet's.
     helpers
         The names of classes that the file needs besides PyTorch's.
+    label
+        Of a unit, what the names of its nodes have in common: its layers are named without it.
     """
 
     graph: Graph
     parameters: Mapping[str, Tensor]
-    shapes: Mapping[Entry, Shape]
-    sizes: Mapping[Entry, Shape]
-    types: Mapping[Entry, torch.dtype]
+    facts: Facts
     inputs: dict[Entry, str] = field(default_factory=dict)
-    members: list[str] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
     buffers: list[str] = field(default_factory=list)
     state: dict[str, Tensor] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     helpers: set[str] = field(default_factory=set)
     member_names: Names = field(default_factory=lambda: Names(members=True))
+    label: str = ""
     _alone: dict[Node, str] = field(default_factory=dict)
+
+    def of_unit(self, label: str) -> NetworkContext:
+        """Return the context of a part of the network, which becomes a module with names of its own."""
+        return NetworkContext(self.graph, self.parameters, self.facts, helpers=self.helpers, label=label)
+
+    def take_over(self, member: str, unit: NetworkContext) -> None:
+        """Take over the state of a unit, which is a member or an item of one."""
+        self.state.update({f"{member}.{name}": value for name, value in unit.state.items()})
+        self.names.update({f"{member}.{name}": source for name, source in unit.names.items()})
+
+    def _new_member(self, name: str) -> str:
+        return self.member_names.new(relative_name(name, self.label))
 
     def owns(self, entry: Entry) -> bool:
         """Whether a layer may have this parameter for itself: nothing else uses it."""
@@ -65,7 +78,7 @@ class NetworkContext:
         self, name: str, constructor: str, owned: Mapping[str, str], fixed: Mapping[str, Tensor]
     ) -> str:
         """Write a layer and take over its parameters; return how it is called."""
-        member = self.member_names.new(name)
+        member = self._new_member(name)
         self.members.append(f"self.{member} = {constructor}")
         for part, source in owned.items():
             full = f"{member}.{part}"
@@ -82,7 +95,7 @@ class NetworkContext:
         if node in self._alone:
             return self._alone[node]
         value = self.parameters[node.name]
-        member = self.member_names.new(node.name)
+        member = self._new_member(node.name)
         is_state = any(node is each for each in self.graph.auxiliary) or not value.is_floating_point()
         dtype = "" if value.dtype is torch.float32 else f", dtype={value.dtype}"
         made = f"torch.zeros({tuple(value.shape)}{dtype})"
@@ -97,7 +110,7 @@ class NetworkContext:
 
     def constant(self, name: str, value: Tensor) -> str:
         """Write numbers that do not change as a buffer of the module, and return how it is called."""
-        member = self.member_names.new(name)
+        member = self._new_member(name)
         dtype = "" if value.dtype is torch.float32 else f", dtype={value.dtype}"
         self.buffers.append(member)
         self.members.append(f'self.register_buffer("{member}", torch.zeros({tuple(value.shape)}{dtype}))')

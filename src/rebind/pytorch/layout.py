@@ -25,13 +25,34 @@ def statement(text: str, indent: int) -> list[str]:
             ],
             dim=1,
         )
+    >>> for line in statement(
+    ...     "the_" + "very_" * 6 + "long_name = self.the_" + "very_" * 6 + "long_name(x)", 8
+    ... ):
+    ...     print(line)
+            the_very_very_very_very_very_very_long_name = (
+                self.the_very_very_very_very_very_very_long_name(x)
+            )
     """
     if indent + len(text) <= _WIDTH:
         return [" " * indent + text]
     spans = _brackets(text)
-    if not spans:
-        return [" " * indent + text]
-    start, end = spans[-1]
+    lines = (
+        _split(text, indent, spans[0 if text.startswith("def ") else -1]) if spans else [" " * indent + text]
+    )
+    head, sign, value = text.partition(" = ")
+    if text.startswith("return "):
+        head, sign, value = "return", " ", text.removeprefix("return ")
+    # What does not fit even so is in parentheses of its own.
+    if sign and "(" not in head and (not spans or len(lines[0]) > _WIDTH):
+        inner = [f"{part}," for part in _parts(value)] if len(_parts(value)) > 1 else [value]
+        split = [line for part in inner for line in statement(part, indent + 4)]
+        return [f"{' ' * indent}{head}{sign}(", *split, f"{' ' * indent})"]
+    return lines
+
+
+def _split(text: str, indent: int, span: tuple[int, int]) -> list[str]:
+    """Return the lines of a text that is split at brackets."""
+    start, end = span
     head, inner, tail = text[: start + 1], text[start + 1 : end], text[end:]
     if indent + 4 + len(inner) <= _WIDTH and len(_parts(inner)) >= 1 and not head.endswith("def ("):
         return [" " * indent + head, " " * (indent + 4) + inner, " " * indent + tail]

@@ -1,4 +1,4 @@
-"""Networks as modules of PyTorch, and as Python files: two uses of one text."""
+"""Networks as modules of PyTorch, and as Python files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch import nn
 from .._version import __version__
 from ..dtypes import DTypeLike
 from ..extras import imported
+from ..files import check_free
 from ..ndarray import NDArray
 from ..shapes import Shape
 from ..symbol import Symbol
@@ -24,8 +25,9 @@ __all__ = ["to_torch", "write_python"]
 
 #: Makes an object of a class of a written network, without `rebind`: pickles hold the text, and this to run it.
 _REBUILD = (
-    "(lambda sys, types: (lambda module: (module.__dict__.get(name) or exec(compile(text, '<' + key + '>', 'exec'), "
-    "module.__dict__.update(text=text, key=key) or module.__dict__), object.__new__(module.__dict__[name]))[1])"
+    "(lambda sys, types: (lambda module: (module.__dict__.get(name) or exec(compile(text, '<' + key + '>', "
+    "'exec', 0, True), module.__dict__.update(text=text, key=key) or module.__dict__), "
+    "object.__new__(module.__dict__[name]))[1])"
     "(sys.modules.setdefault(key, types.ModuleType(key))))(__import__('sys'), __import__('types'))"
 )
 #: What the text of a module has besides that of a Python file: classes that no file has are pickled with their text.
@@ -113,10 +115,13 @@ def write_python(
     *,
     shapes: Mapping[str, Shape] | None = None,
     types: Mapping[str, DTypeLike] | None = None,
+    overwrite: bool = False,
 ) -> WrittenNetwork:
     """Write a network as a Python file that needs PyTorch alone, and its parameters beside it as safetensors.
 
-    The file has a class ``Network``, whose ``load_state_dict`` takes what ``net.safetensors`` holds.
+    The file has a class ``Network``, whose ``load_state_dict`` takes what ``net.safetensors`` holds. Parts that repeat,
+    which are found by what their nodes' names have in common, are copies of one class: ``stage1_unit2_conv1_weight`` is
+    ``stage1.1.conv1.weight`` then. The metadata of the safetensors file has the names: ``mxnet_names``.
 
     Parameters
     ----------
@@ -128,6 +133,8 @@ def write_python(
         ``net.py``.
     shapes, types
         See `to_torch`.
+    overwrite
+        Replace files that are there already; otherwise they are an error.
 
     Returns
     -------
@@ -135,11 +142,14 @@ def write_python(
         The text, the state, and the names.
     """
     safetensors = imported("safetensors.torch", "safetensors", "write_python")
-    written = write_network(symbol, params, shapes, types)
     path = Path(path)
+    tensors = path.with_suffix(".safetensors")
+    if not overwrite:
+        check_free("write_python", [path, tensors])
+    written = write_network(symbol, params, shapes, types, units=True)
     path.write_text(written.source, encoding="utf-8")
     state = {name: value.contiguous().clone() for name, value in written.state.items()}
     names = {"mxnet_names": json.dumps(written.names), "mxnet_inputs": json.dumps(written.inputs)}
     metadata = {"format": "pt", "rebind": __version__, **names}
-    safetensors.save_file(state, path.with_suffix(".safetensors"), metadata)
+    safetensors.save_file(state, tensors, metadata)
     return written

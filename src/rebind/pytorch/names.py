@@ -7,6 +7,8 @@ import re
 
 from torch import fx, nn
 
+from ..unique_names import unique_name
+
 __all__ = ["Names"]
 
 #: What the written file uses itself.
@@ -24,8 +26,8 @@ class Names:
     Examples
     --------
     >>> names = Names()
-    >>> names.new("conv-1"), names.new("conv_1"), names.new("lambda"), names.new("0fc")
-    ('conv_1', 'conv_1_1', 'lambda_', 'n0fc')
+    >>> names.new("conv-1"), names.new("conv_1"), names.new("lambda"), names.new("0fc"), names.new("__a")
+    ('conv_1', 'conv_1_1', 'lambda_', 'n0fc', '_a')
     """
 
     def __init__(self, *, members: bool = False) -> None:
@@ -37,13 +39,10 @@ class Names:
     def new(self, wanted: str) -> str:
         """Return a name that is not used yet, the wanted one where it can be."""
         name = re.sub(r"\W", "_", wanted, flags=re.ASCII) or "value"
+        name = re.sub(r"^__+", "_", name)  # two at the beginning have a meaning in classes
+        name = "value" if name == "_" else name
         name = f"n{name}" if name[0].isdigit() else name
         name = f"{name}_" if keyword.iskeyword(name) or name in self._reserved_words else name
-        base, number = name, 0
-        while name in self._used:
-            number += 1
-            name = f"{base}_{number}"
-        self._used.add(name)
-        return name
+        return unique_name(name, self._used)
 
     _reserved_words = frozenset(("None", "True", "False", "match", "type"))

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from ..checks import warn_user
 from ..dtypes import DTypeLike
 from ..errors import MXNetError
-from ..graph import Application, Entry, Graph, Node, depth_first, infer_shapes, infer_types
-from ..ndarray import NDArray
+from ..graph import Application, Entry, Graph, Node, depth_first
+from ..ndarray import NDArray, array
 from ..shapes import Shape
 from ..symbol import Symbol
 from .context import NetworkContext
-from .helpers import HELPERS
+from .control_flow import ControlFlow
+from .facts import network_facts
+from .helpers import helper_texts
 from .layout import statement
 from .names import Names
 from .node_writer import NodeWriter, Value
 from .tracing import TracedCall, trace_call
 from .translations import TRANSLATIONS
+from .unit_classes import UnitClasses, UnitMember, UnitText, class_text, member_lines
+from .units import Unit, find_units, in_sequences, relative_name, sequence_label
 
 __all__ = ["WrittenNetwork", "write_network"]
 
@@ -36,8 +41,6 @@ _LOSSES = frozenset(
 )
 #: Names of values that are used again when the value is not needed any more.
 _SHORT = ("x", "y", "z")
-#: Sizes to try for free ones, by the axis: what is written must hold for any.
-_TRIED = (6, 40, 72, 56)
 
 
 class WrittenNetwork(NamedTuple):
@@ -69,18 +72,41 @@ def write_network(
     params: Mapping[str, NDArray],
     shapes: Mapping[str, Shape] | None = None,
     types: Mapping[str, DTypeLike] | None = None,
+    *,
+    units: bool = False,
 ) -> WrittenNetwork:
-    """Write a network; `shapes` of inputs have 0 where a size is free."""
+    """Write a network; `shapes` of inputs have 0 where a size is free; with `units` what repeats becomes a class."""
     graph = symbol.graph
     used = depth_first([entry.node for entry in graph.outputs], _sources)
-    numbers = {name: value.asnumpy() for name, value in params.items()}
-    tensors = {name: torch.from_numpy(value.copy()) for name, value in numbers.items()}
-    free, sizes, known = _facts(
-        graph, {name: value.shape for name, value in numbers.items()}, shapes, types, params
-    )
-    reads = Graph(graph.outputs)
-    context = NetworkContext(reads, tensors, free, sizes, known)
-    return _Writer(context, used).write()
+    params = _checked(params, used)
+    tensors = {name: torch.from_numpy(value.asnumpy().copy()) for name, value in params.items()}
+    context = NetworkContext(Graph(graph.outputs), tensors, network_facts(graph, params, shapes, types))
+    writer = _Writer(context, used, units=find_units(context.graph, used, tensors) if units else ())
+    return writer.write()
+
+
+#: Inputs that are parameters, by the operators' names of them.
+_PARAMETERS = frozenset(("weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "parameters"))
+
+
+def _checked(params: Mapping[str, Any], used: Sequence[Node]) -> dict[str, NDArray]:
+    """Return parameters by their names, also those of a file, ``arg:fc1_weight``; warn of those that are missing."""
+    found = {
+        name.removeprefix("arg:").removeprefix("aux:"): value if isinstance(value, NDArray) else array(value)
+        for name, value in params.items()
+    }
+    missing = {
+        entry.name: f"the {slot} of {node.operator.name} {node.name!r}"
+        for node in used
+        if isinstance(node, Application)
+        for slot, entry in zip(node.input_names, node.inputs, strict=False)
+        if slot in _PARAMETERS and entry.node.is_variable and entry.name not in found
+    }
+    if found and missing:
+        name, what = next(iter(missing.items()))
+        more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+        warn_user(f"the parameters lack {name!r}, {what}{more}: they are inputs of the written network")
+    return found
 
 
 def _sources(node: Node) -> Sequence[Node]:
@@ -90,81 +116,90 @@ def _sources(node: Node) -> Sequence[Node]:
     return [entry.node for entry in inputs]
 
 
-def _facts(
-    graph: Graph,
-    of_params: Mapping[str, Shape],
-    shapes: Mapping[str, Shape] | None,
-    types: Mapping[str, DTypeLike] | None,
-    params: Mapping[str, NDArray],
-) -> tuple[Mapping[Entry, Shape], Mapping[Entry, Shape], Mapping[Entry, torch.dtype]]:
-    given: dict[str, DTypeLike | None] = {name: value.dtype for name, value in params.items()}
-    known = infer_types(graph, given | dict(types or {}), torch.float32).entries
-    given_shapes = {**_guessed(graph, of_params), **(shapes or {}), **of_params}
-    free = infer_shapes(graph, given_shapes, known).entries
-    tried = {
-        name: tuple(size or _TRIED[min(axis, 3)] for axis, size in enumerate(shape))
-        for name, shape in given_shapes.items()
-    }
-    if tried == given_shapes:
-        return free, free, known
-    try:
-        sizes = infer_shapes(graph, tried, known).entries
-    except MXNetError:
-        if shapes is not None:
-            raise
-        sizes = {}  # the sizes that would fit are not known; what must be traced asks for `shapes`
-    return free, sizes, known
-
-
-def _guessed(graph: Graph, of_params: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Return half-known shapes of inputs that follow from the first layer's kernel."""
-    found: dict[str, Shape] = {}
-    for node in graph.nodes:
-        if isinstance(node, Application) and node.operator.name == "Convolution":
-            data, weight = node.inputs[:2]
-            shape = of_params.get(weight.name)
-            layout = node.params.layout
-            if data.node.is_variable and shape and not (layout and layout.endswith("C")):
-                found[data.name] = (0, shape[1] * node.params.num_group, *(0 for _ in node.params.kernel))
-    return found
-
-
 class _Writer:
-    def __init__(self, context: NetworkContext, used: Sequence[Node]) -> None:
+    def __init__(
+        self,
+        context: NetworkContext,
+        used: Sequence[Node],
+        outer: _Writer | None = None,
+        *,
+        units: Sequence[Unit] = (),
+        unit: Unit | None = None,
+    ) -> None:
         self._context = context
         self._used = used
+        self._units = units
+        self._outputs = (unit.output,) if unit else context.graph.outputs
         self._names = Names()
         self._values: dict[Entry, str] = {}
         self._lines: list[str] = []
-        self._functions: dict[tuple[str, ...], tuple[str, TracedCall]] = {}
-        self._function_names = Names()
+        # Functions and methods of the file, to which bodies of loops add theirs.
+        self._functions: dict[tuple[str, ...], tuple[str, TracedCall]] = outer._functions if outer else {}
+        self._function_names: Names = outer._function_names if outer else Names()
+        self._methods: list[str] = outer._methods if outer else []
+        self._classes: UnitClasses = outer._classes if outer else UnitClasses()
+        self._positions = {node: position for position, node in enumerate(used)}
         self._last = self._last_uses()
         self._current: dict[str, Entry] = {}  # what the short names stand for
 
     def write(self) -> WrittenNetwork:
         context, graph = self._context, self._context.graph
         chosen = set(self._used)
-        inputs: dict[str, str] = {}
-        for node in graph.variables:
-            if node in chosen and node.name not in context.parameters:
-                argument = self._names.new(node.name)
-                inputs[argument] = node.name
-                self._values[Entry(node)] = context.inputs[Entry(node)] = argument
-                if node.name in _SHORT:
-                    self._current[node.name] = Entry(node)
-        for position, node in enumerate(self._used):
-            if isinstance(node, Application):
-                self._apply(node, position)
-        results = [self._value(entry) for entry in graph.outputs]
+        variables = [
+            node for node in graph.variables if node in chosen and node.name not in context.parameters
+        ]
+        inputs = {self._argument(node): node.name for node in variables}
+        results = self._write_nodes()
         source = self._source(list(inputs), results)
         return WrittenNetwork(source, context.state, context.names, inputs, graph.output_names)
+
+    def _argument(self, variable: Node) -> str:
+        argument = self._names.new(variable.name)
+        self._values[Entry(variable)] = self._context.inputs[Entry(variable)] = argument
+        if argument in _SHORT:
+            self._current[argument] = Entry(variable)
+        return argument
+
+    def _write_nodes(self) -> list[str]:
+        """Write what the nodes compute, and return the names of the outputs."""
+        for item in in_sequences(self._context.graph, self._used, self._units):
+            if isinstance(item, tuple):
+                self._apply_units(item)
+            else:
+                self._apply(item, self._positions[item])
+        return [self._value(entry) for entry in self._outputs]
+
+    def _apply_units(self, units: Sequence[Unit]) -> None:
+        """Write units that follow each other as one layer."""
+        context, label = self._context, sequence_label(units)
+        name = "layers" if label == context.label else relative_name(label, context.label)
+        member = context.member_names.new(name)
+        texts = []
+        for number, unit in enumerate(units):
+            own = context.of_unit(unit.label)
+            texts.append(_Writer(own, unit.nodes, self, units=self._units, unit=unit)._write_unit(unit))
+            context.take_over(member if len(units) == 1 else f"{member}.{number}", own)
+        context.members.append(UnitMember(member, tuple(texts)))
+        values = ", ".join(self._value(entry) for entry in units[0].inputs)
+        result = self._name(units[-1].output, self._positions[units[-1].nodes[-1]], name)
+        self._lines.append(f"{result} = self.{member}({values})")
+
+    def _write_unit(self, unit: Unit) -> UnitText:
+        arguments = _SHORT[: len(unit.inputs)]
+        for argument, entry in zip(arguments, unit.inputs, strict=True):
+            self._values[entry], self._current[argument] = argument, entry
+        (result,) = self._write_nodes()
+        context = self._context
+        text = UnitText(unit.label, context.members, context.buffers, arguments, self._lines, result)
+        self._classes.add(text)
+        return text
 
     def _last_uses(self) -> dict[Entry, int]:
         last: dict[Entry, int] = {}
         for position, node in enumerate(self._used):
             for entry in node.inputs:
                 last[entry] = position
-        last.update(dict.fromkeys(self._context.graph.outputs, len(self._used)))
+        last.update(dict.fromkeys(self._outputs, len(self._used)))
         return last
 
     def _value(self, entry: Entry) -> str:
@@ -179,6 +214,8 @@ class _Writer:
         if write is not None:
             values = [Value(self._value, entry) for entry in node.inputs]
             result = write(writer, *node.operator.signature.arguments(node.params, values))
+        elif node.operator.subgraphs:
+            result = self._control_flow(writer)
         if result is None:
             result = self._traced(node)
         if result in self._values.values() and node.visible_outputs == 1:
@@ -187,7 +224,7 @@ class _Writer:
         if node.visible_outputs == 1:
             self._lines.append(f"{self._name(Entry(node), position)} = {result}")
             return
-        name = self._names.new(node.name)
+        name = self._names.new(relative_name(node.name, self._context.label))
         for i in range(node.visible_outputs):
             self._values[Entry(node, i)] = f"{name}{writer.parts[i] if writer.parts else f'[{i}]'}"
         self._lines.append(f"{name} = {result}")
@@ -199,35 +236,49 @@ class _Writer:
         if current is not None:
             self._last[current] = max(self._last.get(current, -1), self._last.get(entry, -1))
 
-    def _name(self, entry: Entry, position: int) -> str:
-        """Name a value: `x` along the main path, `y` and `z` beside it, and after its node what is more."""
+    def _name(self, entry: Entry, position: int, own_name: str = "") -> str:
+        """Name a value: `x` along the main path, `y` and `z` beside it, else `own_name`, by default the node's."""
         name = ""
         for short in _SHORT:
             current = self._current.get(short)
             if current is None or self._last.get(current, -1) <= position:
                 self._current[short], name = entry, short
                 break
-        name = name or self._names.new(entry.name.removesuffix("_output"))
+        own_name = own_name or relative_name(entry.name.removesuffix("_output"), self._context.label)
+        name = name or self._names.new(own_name)
         self._values[entry] = name
         return name
 
+    def _control_flow(self, writer: NodeWriter) -> str:
+        """Return a call of a loop or a branch, whose bodies are methods."""
+        flow = ControlFlow(self._context, writer.node)
+        bodies = [
+            self._body(f"{writer.node.name}_{part}", context, [flow.variable(body, i) for i in flow.passed])
+            for part, body, context in flow.bodies
+        ]
+        values = [self._value(writer.node.inputs[index]) for index in flow.passed]
+        call = flow.call(writer.helper(flow.helper), bodies, values)
+        return call if writer.node.visible_outputs > 1 else f"{call}[0]"
+
+    def _body(self, name: str, context: NetworkContext, arguments: Sequence[Node | None]) -> str:
+        """Write a body as a method, and return how it is called; an argument that it does not use is None."""
+        inner = _Writer(context, depth_first([entry.node for entry in context.graph.outputs], _sources), self)
+        names = [inner._names.new("_") if node is None else inner._argument(node) for node in arguments]
+        results = inner._write_nodes()
+        method = context.member_names.new(name)
+        inputs = ", ".join(["self", *(f"{each}: Tensor" for each in names)])
+        self._methods += ["", *statement(f"def {method}({inputs}) -> tuple[Tensor, ...]:", 4)]
+        returned = ", ".join(results) if len(results) > 1 else f"({results[0]},)"
+        for line in [*inner._lines, f"return {returned}"]:
+            self._methods += statement(line, 8)
+        return f"self.{method}"
+
     def _traced(self, node: Application) -> str:
-        context = self._context
-        if node.operator.subgraphs:
-            raise self._refusal(node, "it runs graphs of its own, a loop's or a branch's")
         if node.operator.kernels.runs_users_code or node.operator.kernels.make is not None:
             raise self._refusal(node, "it runs Python of the user's")
         if node.operator.has_open_size(node.params):
             raise self._refusal(node, "its size must be known; give `shapes` of the inputs")
-        described = []
-        for entry in node.inputs:
-            shape, size = context.shapes.get(entry), context.sizes.get(entry)
-            if shape is None or size is None or 0 in size:
-                raise self._refusal(
-                    node, f"the number of axes of {entry.name!r} must be known; give `shapes` of the inputs"
-                )
-            axes = tuple(axis for axis, n in enumerate(shape) if n == 0 and size[axis] > 1)
-            described.append((size, axes, context.types[entry]))
+        described = self._described(node)
         values = [self._value(entry) for entry in node.inputs]
         try:
             calls = [trace_call(node, described)]
@@ -240,6 +291,26 @@ class _Writer:
             raise self._refusal(node, "its auxiliary states move in training")
         written = [self._called(node, call, values) for call in calls]
         return written[0] if len(written) == 1 else f"{written[1]} if self.training else {written[0]}"
+
+    def _described(self, node: Application) -> list[tuple[Shape, tuple[int, ...], torch.dtype]]:
+        """Return the shape of each input with numbers to try, its free axes, and its type."""
+        facts = self._context.facts
+        described, other_numbers = [], dict[int, int]()
+        for entry in node.inputs:
+            shape, size = facts.shapes.get(entry), facts.sizes.get(entry)
+            if shape is None or size is None or 0 in size:
+                raise self._refusal(
+                    node, f"the number of axes of {entry.name!r} must be known; give `shapes` of the inputs"
+                )
+            axes = tuple(axis for axis, n in enumerate(shape) if n == 0 and size[axis] > 1)
+            for axis in axes:
+                other = facts.other_sizes[entry][axis]
+                if other_numbers.setdefault(size[axis], other) != other:
+                    raise self._refusal(
+                        node, "it has two free sizes that cannot be distinguished; give a number in `shapes`"
+                    )
+            described.append((size, axes, facts.types[entry]))
+        return described
 
     def _called(self, node: Application, call: TracedCall, values: Sequence[str]) -> str:
         """Return a call of a function of the file, which is written once for all calls that compute the same."""
@@ -255,29 +326,24 @@ class _Writer:
 
     def _source(self, inputs: Sequence[str], results: Sequence[str]) -> str:
         context = self._context
-        blocks = [HELPERS[name] for name in sorted(context.helpers)]
+        blocks = helper_texts(context.helpers)
         blocks += [_function(name, call) for name, call in self._functions.values()]
+        blocks += [f"{text}\n" for text in self._classes.texts(["Network", "F", "Tensor", *context.helpers])]
         blocks.append(self._network(inputs, results))
         body = "\n\n".join(blocks)
-        heads = ["import torch"] if "torch." in body else []
+        heads = ["import math"] if "math." in body else []
+        heads += ["from collections.abc import Callable"] if "Callable[" in body else []
+        heads += [""] if heads else []
+        heads += ["import torch"] if "torch." in body else []
         heads += ["import torch.nn.functional as F"] if "F." in body else []
         heads += ["from torch import Tensor, nn"]
         return '"""A network that rebind wrote in plain PyTorch."""\n\n' + "\n".join(heads) + "\n\n\n" + body
 
     def _network(self, inputs: Sequence[str], results: Sequence[str]) -> str:
-        lines = ["class Network(nn.Module):", '    """The layers of the symbol, in its order."""', ""]
-        lines += [f"    {name}: Tensor" for name in self._context.buffers]
-        lines += [""] if self._context.buffers else []
-        lines += ["    def __init__(self) -> None:", "        super().__init__()"]
-        for line in self._context.members:
-            lines += statement(line, 8)
-        result = "Tensor" if len(results) == 1 else f"tuple[{', '.join(['Tensor'] * len(results))}]"
-        arguments = ", ".join(["self", *(f"{name}: Tensor" for name in inputs)])
-        lines += ["", *statement(f"def forward({arguments}) -> {result}:", 4)]
-        for line in self._lines:
-            lines += statement(line, 8)
-        lines += statement(f"return {', '.join(results)}", 8)
-        return "\n".join(lines) + "\n"
+        context = self._context
+        doc, members = "The layers of the symbol, in its order.", member_lines(context.members)
+        text = class_text("Network", doc, members, context.buffers, inputs, self._lines, results)
+        return "\n".join([text, *self._methods]) + "\n"
 
 
 def _function(name: str, call: TracedCall) -> str:

@@ -111,7 +111,7 @@ class NodeWriter:
 
     def known_shape(self, index: int = 0) -> Shape | None:
         """Return the shape of an input with 0 where a size is free; None when nothing is known of it."""
-        return self.network.shapes.get(self.node.inputs[index])
+        return self.network.facts.shapes.get(self.node.inputs[index])
 
     def rank(self, index: int = 0) -> int | None:
         """Return how many axes an input has; None when that is not known."""
@@ -120,35 +120,38 @@ class NodeWriter:
 
     def dtype(self, index: int = 0) -> torch.dtype:
         """Return the type of an input."""
-        return self.network.types.get(self.node.inputs[index], torch.float32)
+        return self.network.facts.types.get(self.node.inputs[index], torch.float32)
 
     def output_dtype(self, index: int = 0) -> torch.dtype:
         """Return the type of an output."""
-        return self.network.types.get(Entry(self.node, index), torch.float32)
+        return self.network.facts.types.get(Entry(self.node, index), torch.float32)
 
     def output_shape(self, index: int = 0) -> Shape | None:
         """Return the shape of an output with 0 where a size is free; None when nothing is known of it."""
-        return self.network.shapes.get(Entry(self.node, index))
+        return self.network.facts.shapes.get(Entry(self.node, index))
 
     def sizes(self, index: int = 0) -> list[str] | None:
         """Return the sizes of an output as expressions: free ones are asked of an input of the network."""
-        entry, network = Entry(self.node, index), self.network
-        shape, tried = network.shapes.get(entry), network.sizes.get(entry)
+        entry, facts = Entry(self.node, index), self.network.facts
+        shape, tried = facts.shapes.get(entry), facts.sizes.get(entry)
         if shape is None or tried is None or not shape:
             return None
         found = []
-        for free, size in zip(shape, tried, strict=True):
-            source = str(size) if free else self._input_with(size)
+        for axis, free in enumerate(shape):
+            source = str(tried[axis]) if free else self._input_with(entry, axis)
             if source is None:
                 return None
             found.append(source)
         return found
 
-    def _input_with(self, size: int) -> str | None:
-        network = self.network
-        for entry, name in network.inputs.items():
-            free, tried = network.shapes.get(entry, ()), network.sizes.get(entry, ())
-            for axis, (known, each) in enumerate(zip(free, tried, strict=True)):
-                if not known and each == size:
+    def _input_with(self, wanted: Entry, wanted_axis: int) -> str | None:
+        """Return where a free size can be asked: of an input that has it."""
+        facts = self.network.facts
+        for entry, name in self.network.inputs.items():
+            for axis, known in enumerate(facts.shapes.get(entry, ())):
+                if not known and all(
+                    sizes[entry][axis] == sizes[wanted][wanted_axis]
+                    for sizes in (facts.sizes, facts.other_sizes)
+                ):
                     return f"{name}.shape[{axis}]"
         return None

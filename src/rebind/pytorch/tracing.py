@@ -72,7 +72,8 @@ def trace_call(
         ) from error
     _check_free(fakes, inputs, environment)
     module.graph.eliminate_dead_code()
-    return _written(module, len(fakes))
+    _take_any_strides(module.graph)
+    return _written(module)
 
 
 def _fake_inputs(
@@ -85,7 +86,7 @@ def _fake_inputs(
     mode = fake_tensor_mode(shape_env=environment, allow_non_fake_inputs=True)
     fakes: list[Tensor] = []
     for shape, free, dtype in inputs:
-        # DUCK: free axes that have one size are one size, such as that of the batch.
+        # DUCK: free axes that have one number are one size, such as that of the batch; different ones have others.
         sizes = [DimDynamic.DUCK if axis in free else DimDynamic.STATIC for axis in range(len(shape))]
         real = torch.empty(shape, dtype=dtype)
         fakes.append(mode.from_tensor(real, symbolic_context=StatelessSymbolicContext(dynamic_sizes=sizes)))
@@ -97,24 +98,37 @@ def _check_free(
     inputs: Sequence[tuple[tuple[int, ...], tuple[int, ...], torch.dtype]],
     environment: ShapeEnv,
 ) -> None:
-    for fake, (_, free, _) in zip(fakes, inputs, strict=True):
+    tried: dict[Any, int] = {}
+    for fake, (shape, free, _) in zip(fakes, inputs, strict=True):
         for axis in free:
             size: Any = fake.shape[axis]
             if isinstance(size, int) or size.node.maybe_as_int() is not None:
                 raise ValueError(
                     f"it must know the size of axis {axis} of each input; give a number in `shapes`"
                 )
+            tried[size.node.expr] = shape[axis]
     for guard in environment.guards:
         symbols = guard.expr.free_symbols
         for factor in (1, 2):  # greater sizes than those that were tried must give the same code
-            sizes = {symbol: int(environment.var_to_val[symbol]) * factor + 1 for symbol in symbols}
+            sizes = {symbol: tried[symbol] * factor + 1 for symbol in symbols & tried.keys()}
             if guard.expr.subs(sizes) == False:  # noqa: E712  # SymPy's
                 raise ValueError(
                     f"what it computes depends on a free size ({guard.expr}); give a number in `shapes`"
                 )
 
 
-def _written(module: fx.GraphModule, count: int) -> TracedCall:
+def _take_any_strides(graph: fx.Graph) -> None:
+    """Replace calls that need the strides of the contiguous arrays that were traced."""
+    aten = torch.ops.aten
+    for node in graph.nodes:
+        if node.target is aten.view.default:
+            node.target = aten.reshape.default
+        elif node.target is aten.native_group_norm.default:
+            with graph.inserting_before(node):
+                node.update_arg(0, graph.call_function(aten.contiguous.default, (node.args[0],)))
+
+
+def _written(module: fx.GraphModule) -> TracedCall:
     graph = module.graph
     placeholders = [node.name for node in graph.nodes if node.op == "placeholder"]
     constants: dict[str, Tensor] = {}

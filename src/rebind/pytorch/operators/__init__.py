@@ -1,5 +1,5 @@
 """How each operator is said in PyTorch, by families; what is not here is written out by `tracing`."""
 
-from . import creation, elementwise, layers, losses, recurrent, tensors
+from . import creation, detection, elementwise, layers, losses, recurrent, tensors
 
-__all__ = ["creation", "elementwise", "layers", "losses", "recurrent", "tensors"]
+__all__ = ["creation", "detection", "elementwise", "layers", "losses", "recurrent", "tensors"]

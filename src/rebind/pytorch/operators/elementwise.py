@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..node_writer import NodeWriter, Value
 from ..translations import translation
 
-__all__ = ["add_n", "cast", "clip", "gradient_multiplier", "straight_through"]
+__all__ = ["add_n", "cast", "clip", "gradient_multiplier", "hard_sigmoid", "straight_through"]
 
 #: Functions that PyTorch has, for floating-point numbers.
 _UNARY = {
@@ -87,6 +87,13 @@ def clip(writer: NodeWriter, data: Value) -> str | None:
     """Bound values."""
     p = writer.params
     return f"{data}.clamp({p.a_min!r}, {p.a_max!r})" if _is_float(writer) else None
+
+
+@translation("hard_sigmoid")
+def hard_sigmoid(writer: NodeWriter, data: Value) -> str | None:
+    """Bound a line by 0 and 1; `clamp` would have another gradient at both."""
+    p = writer.params
+    return f"F.hardtanh({data} * {p.alpha!r} + {p.beta!r}, 0.0, 1.0)" if _is_float(writer) else None
 
 
 @translation("Cast")

@@ -8,8 +8,9 @@ from ..node_writer import NodeWriter, Value
 from ..translations import translation
 
 __all__ = [
-    "activation", "batch_norm", "convolution", "deconvolution", "dropout", "embedding", "fully_connected", "layer_norm",
-    "leaky_relu", "pooling",
+    "activation", "batch_norm", "bilinear_resize", "convolution", "deconvolution", "dropout", "embedding",
+    "fully_connected", "group_norm", "instance_norm", "l2_normalization", "layer_norm", "leaky_relu", "pooling",
+    "upsampling",
 ]  # fmt: skip
 
 _ACTIVATIONS = {
@@ -27,7 +28,12 @@ def _channels_last(layout: str | None) -> bool:
 
 def _keywords(**values: object) -> str:
     """Return keyword arguments, without those that are None."""
-    return "".join(f", {name}={value!r}" for name, value in values.items() if value is not None)
+    return "".join(f", {name}={_size(value)!r}" for name, value in values.items() if value is not None)
+
+
+def _size(value: object) -> object:
+    """Return one number for sizes that are equal along all axes."""
+    return value[0] if isinstance(value, tuple) and len(set(value)) == 1 else value
 
 
 @translation("FullyConnected")
@@ -96,22 +102,33 @@ def batch_norm(
     """Normalize channels; `fix_gamma` makes gamma 1, which is not trained, and the moving variance is biased."""
     p, shape = writer.params, writer.known_shape(1)
     names = {"weight": "gamma", "bias": "beta", "running_mean": "moving_mean", "running_var": "moving_var"}
-    if p.output_mean_var or shape is None:
+    if shape is None:
         return None
     axis, given = p.get("axis", 1), f"{data}"
+    shows_inverse = writer.node.operator.name != "BatchNorm_v1"
     if axis != 1:
         given = f"{data}.movedim({axis}, 1)"
     if writer.owns_all(*names.values()):
         fixed = {"weight": torch.ones(shape, dtype=writer.dtype(1))} if p.fix_gamma else {}
         momentum = 0.0 if p.use_global_stats else round(1 - p.momentum, 12)
         made = f"{writer.helper('BatchNorm')}({shape[0]}, eps={p.eps!r}, momentum={momentum!r})"
-        result = f"{writer.layer(made, names, fixed)}({given})"
+        layer = writer.layer(made, names, fixed)
+        result = f"{layer}({given})"
+        own = "" if shows_inverse else ", inverse=False"
+        statistics = f"*batch_norm_statistics({given}, {layer}{own})"
     elif writer.trains_here:
         return None
     else:
         scale = f"torch.ones_like({gamma})" if p.fix_gamma else f"{gamma}"
         result = f"F.batch_norm({given}, {moving_mean}, {moving_var}, {scale}, {beta}, eps={p.eps!r})"
-    return result if axis == 1 else f"{result}.movedim(1, {axis})"
+        var = f"{moving_var}.detach()"
+        statistics = f"{moving_mean}.detach(), {f'({var} + {p.eps!r}).rsqrt()' if shows_inverse else var}"
+    result = result if axis == 1 else f"{result}.movedim(1, {axis})"
+    if not p.output_mean_var:
+        return result
+    if "batch_norm_statistics" in statistics:
+        writer.helper("batch_norm_statistics")
+    return f"({result}, {statistics})"
 
 
 @translation("LayerNorm")
@@ -124,6 +141,39 @@ def layer_norm(writer: NodeWriter, data: Value, gamma: Value, beta: Value) -> st
         layer = writer.layer(f"nn.LayerNorm({shape[0]}, eps={p.eps!r})", {"weight": "gamma", "bias": "beta"})
         return f"{layer}({data})"
     return f"F.layer_norm({data}, {tuple(shape)}, {gamma}, {beta}, {p.eps!r})"
+
+
+@translation("GroupNorm")
+def group_norm(writer: NodeWriter, data: Value, gamma: Value, beta: Value) -> str | None:
+    """Normalize groups of channels; MXNet has a scale for each group, PyTorch for each channel."""
+    p, shape = writer.params, writer.known_shape()
+    if p.output_mean_var or shape is None or not shape[1]:
+        return None
+    repeated = f"repeat_interleave({shape[1] // p.num_groups})"
+    scales = f"{gamma}.{repeated}, {beta}.{repeated}"
+    return f"F.group_norm({data}, {p.num_groups}, {scales}, {p.eps!r})"
+
+
+@translation("InstanceNorm")
+def instance_norm(writer: NodeWriter, data: Value, gamma: Value, beta: Value) -> str | None:
+    """Normalize each channel: a group of its own, since PyTorch's instance norm refuses to train on single numbers."""
+    p, shape = writer.params, writer.known_shape(1)
+    if shape is None or not shape[0]:
+        return None
+    if writer.owns_all("gamma", "beta"):
+        layer = writer.layer(
+            f"nn.GroupNorm({shape[0]}, {shape[0]}, eps={p.eps!r})", {"weight": "gamma", "bias": "beta"}
+        )
+        return f"{layer}({data})"
+    return f"F.group_norm({data}, {shape[0]}, {gamma}, {beta}, {p.eps!r})"
+
+
+@translation("L2Normalization")
+def l2_normalization(writer: NodeWriter, data: Value) -> str | None:
+    """Divide by the length of the vectors of channels; other lengths are written out."""
+    if writer.params.mode != "channel" or not writer.dtype().is_floating_point:
+        return None
+    return f"{data} * ({data}.square().sum(1, keepdim=True) + {writer.params.eps!r}).rsqrt()"
 
 
 @translation("Embedding")
@@ -205,4 +255,25 @@ def pooling(writer: NodeWriter, data: Value) -> str | None:
         if p.pool_type == "avg" and any(pad) and p.count_include_pad is False
         else None,
     )
-    return f"F.{p.pool_type}_pool{axes}d({data}, {tuple(p.kernel)}{settings})"
+    return f"F.{p.pool_type}_pool{axes}d({data}, {_size(tuple(p.kernel))}{settings})"
+
+
+@translation("UpSampling")
+def upsampling(writer: NodeWriter, *inputs: Value) -> str | None:
+    """Repeat the pixels of one array; other forms are written out."""
+    p = writer.params
+    if p.sample_type != "nearest" or len(inputs) != 1 or not writer.dtype().is_floating_point:
+        return None
+    return f'F.interpolate({inputs[0]}, scale_factor={p.scale}, mode="nearest")'
+
+
+@translation("_contrib_BilinearResize2D")
+def bilinear_resize(writer: NodeWriter, data: Value, like: Value | None = None) -> str | None:
+    """Interpolate pictures to a height and width, or to those of another array; other forms are written out."""
+    p = writer.params
+    has_size = p.mode == "size" and p.scale_height is None and p.scale_width is None
+    # With its edges on each other, a single pixel is MXNet's first one, PyTorch's the middle.
+    if not (has_size or p.mode == "like") or not (p.align_corners or (has_size and p.height > 1 < p.width)):
+        return None
+    size = f"({p.height}, {p.width})" if has_size else f"{like}.shape[2:]"
+    return f'F.interpolate({data}, {size}, mode="bilinear", align_corners={p.align_corners})'

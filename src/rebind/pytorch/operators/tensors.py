@@ -6,8 +6,8 @@ from ..node_writer import NodeWriter, Value
 from ..translations import translation
 
 __all__ = [
-    "concat", "expand_dims", "flatten", "reduction", "reshape", "softmax", "split", "squeeze", "stack", "swap_axes",
-    "transpose",
+    "concat", "expand_dims", "flatten", "reduction", "reshape", "slice_axes", "softmax", "softmax_activation", "split",
+    "squeeze", "stack", "swap_axes", "transpose",
 ]  # fmt: skip
 
 
@@ -91,6 +91,20 @@ def stack(writer: NodeWriter, *inputs: Value) -> str:
     return f"torch.stack([{', '.join(map(str, inputs))}], dim={writer.params.axis})"
 
 
+@translation("slice")
+def slice_axes(writer: NodeWriter, data: Value) -> str | None:
+    """Take a region: bounds are Python's, so that sizes which are free need not be known."""
+    p = writer.params
+    steps = p.step or (None,) * len(p.begin)
+    if any(step is not None and step < 0 for step in steps):
+        return None  # PyTorch has none that run backwards
+    chosen = []
+    for begin, end, step in zip(p.begin, p.end, steps, strict=True):
+        bounds = f"{'' if begin is None else begin}:{'' if end is None else end}"
+        chosen.append(bounds if step in (None, 1) else f"{bounds}:{step}")
+    return f"{data}[{', '.join(chosen)}]"
+
+
 @translation("SliceChannel")
 def split(writer: NodeWriter, data: Value) -> str | None:
     """Split into equal parts."""
@@ -108,6 +122,12 @@ def softmax(writer: NodeWriter, data: Value, length: Value | None = None) -> str
         return None
     scaled = f"{data}" if p.temperature in (None, 1.0) else f"{data} / {p.temperature!r}"
     return f"torch.{writer.node.operator.name}({scaled}, dim={p.axis})"
+
+
+@translation("SoftmaxActivation")
+def softmax_activation(writer: NodeWriter, data: Value) -> str:
+    """Softmax over the channels, or along the last axis."""
+    return f"torch.softmax({data}, {1 if writer.params.mode == 'channel' else -1})"
 
 
 @translation("mean", "sum")
