@@ -15,10 +15,9 @@ from pathlib import Path
 import click
 from click.shell_completion import shell_complete
 
-from . import check, models, programs, train
-from .programs import parse
+from . import check, im2rec, launch, models, programs, train
 
-__all__ = ["main", "parse"]
+__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,11 +59,11 @@ _EPILOG = """\b
 Example: rebind run train.py --batch-size 64
 
 \b
-Exit codes: 0 when all is well, 1 when something differs or fails, 2 for mistakes in the command line;
-rebind run ends with the code of the program.
+Exit codes: 0 for success, 1 if something differs or fails, 2 for a mistake in the command line.
+rebind run exits with the code of the program.
 
 \b
-Completion, for bash (zsh and fish likewise), in ~/.bashrc:
+Completion for bash; put this line into ~/.bashrc (zsh and fish: see docs/command.md):
   eval "$(_REBIND_COMPLETE=bash_source rebind)"
 """
 
@@ -80,12 +79,12 @@ Completion, for bash (zsh and fish likewise), in ~/.bashrc:
 )  # fmt: skip
 @click.pass_context
 def rebind(context: click.Context) -> None:
-    """MXNet 1.x's symbolic programs, with PyTorch as the engine."""
+    """Run, check, train and convert MXNet 1.x's symbolic programs and models; PyTorch computes."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)
 
 
-for _group in (programs, check, models, train):
+for _group in (programs, launch, im2rec, check, models, train):
     for _command in _group.COMMANDS:
         rebind.add_command(_command)

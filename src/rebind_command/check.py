@@ -8,20 +8,23 @@ __all__ = ["COMMANDS"]
 
 
 @click.command(
-    short_help="Show what a program uses that rebind lacks or treats otherwise.",
+    short_help="List what will fail or give other results before a program runs.",
     epilog="""\b
 Example: rebind check train.py symbols/
 
 \b
-Exit codes: 0 when nothing stops a program, 1 when something does, 2 for mistakes in the command line.""",
+Exit codes: 0 without errors, 1 with errors, 2 for a mistake in the command line.""",
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
-@click.option("--strict", is_flag=True, help="Exit with 1 for notes too: what only differs.")
-@click.option("--json", "as_json", is_flag=True, help="Print a list of findings as JSON.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with 1 for notes too, which mark what only gives other results."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def check(paths: tuple[str, ...], strict: bool, as_json: bool) -> int:
-    """Show what the programs in PATH, files and folders, use that rebind lacks or treats otherwise.
+    """List what will fail, or give other results than in MXNet, in the programs in PATH (files and folders).
 
-    Programs are read, not run: names of MXNet's, of NumPy's and of Python 2, arguments, environment variables.
+    Programs are read, never run. The check looks at names of MXNet, NumPy and Python 2, at arguments and their values,
+    at environment variables and at files, and says by line what to write instead.
     """
     from rebind.script_check.report import run_check
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
-__all__ = ["add_arguments", "check"]
+import click
+
+from .programs import PROGRAM_SETTINGS, complete_files
+
+__all__ = ["COMMANDS", "parse"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: MXNet's launchers that are not here, and what to do instead.
 _GONE = {
@@ -14,124 +22,177 @@ _GONE = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags."""
-    parser.add_argument(
-        "-n", "--num-workers", type=_at_least(1), required=True, metavar="N", help="how many workers to start"
-    )
-    parser.add_argument(
-        "-s", "--num-servers", type=_at_least(0), default=0, metavar="N",
-        help="how many servers to start beside them, for kvstore='dist_async' (default: none)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--launcher", choices=["local", "ssh", "mpi", "slurm", *_GONE], metavar="KIND",
-        help="what starts the processes: local (this machine), ssh, mpi (mpirun) or slurm (srun); by default local, "
-        "and ssh with -H",
-    )  # fmt: skip
-    parser.add_argument(
-        "--max-restarts", type=_at_least(0), default=0, metavar="N",
-        help="how often to start all processes again when one is lost (default: never)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--timeout", type=_seconds, metavar="S",
-        help="how many seconds workers wait for each other: REBIND_TIMEOUT",
-    )  # fmt: skip
-    parser.add_argument(
-        "--log-dir", type=Path, metavar="DIR",
-        help="keep what each process prints in a folder, as torchrun does",
-    )  # fmt: skip
-    _add_machines(parser.add_argument_group("machines"))
-    _add_variables(parser.add_argument_group("environment variables"))
-    parser.add_argument(
-        "--p3", action="store_true",
-        help="MXNet's priority-based propagation; gradients travel in the order of their priority without it",
-    )  # fmt: skip
-    parser.add_argument(
-        "command_line", nargs=argparse.REMAINDER, metavar="COMMAND",
-        help="the program and its arguments, the same for all processes; this Python runs a Python file",
-    )  # fmt: skip
-    parser.set_defaults(parser=parser)
+class _Variable(click.ParamType):
+    """Parses ``NAME`` and ``NAME:VALUE``."""
+
+    name = "NAME[:VALUE]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str | None]:
+        name, colon, content = value.partition(":")
+        if not name.isidentifier():
+            self.fail(f"must be NAME or NAME:VALUE; got {value!r}", param, ctx)
+        return name, content if colon else None
 
 
-def check(given: argparse.Namespace) -> None:
-    """End the process with a sentence if flags do not fit each other, and settle what follows from others."""
-    given.launcher = launcher = given.launcher or ("ssh" if given.hostfile else "local")
-    if given.command_line[:1] == ["--"]:
-        del given.command_line[0]
-    for wrong, sentence in (
-        (
-            not given.command_line,
-            "name the command that each process runs, as in rebind launch -n 4 python train.py",
+class _Seconds(click.ParamType):
+    """Parses a time."""
+
+    name = "S"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0
+        if not 0 < seconds < float("inf"):
+            self.fail(f"must be a number of seconds > 0; got {value!r}", param, ctx)
+        return seconds
+
+
+class _Launch(click.Command):
+    """A command that ends the process with a sentence if flags do not fit each other."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if ctx.resilient_parsing:  # a shell asks what may follow
+            return rest
+        given = ctx.params
+        given["launcher"] = given["launcher"] or ("ssh" if given["hostfile"] else "local")
+        if sentence := _what_does_not_fit(SimpleNamespace(**given)):
+            raise click.UsageError(sentence, ctx)
+        return rest
+
+
+def _what_does_not_fit(given: SimpleNamespace) -> str | None:
+    launcher = given.launcher
+    if not given.command_line:
+        return "name the command that each process runs, as in rebind launch -n 4 python train.py"
+    if launcher in _GONE:
+        return f"--launcher {launcher} is not here; {_GONE[launcher]}"
+    if launcher == "ssh" and not given.hostfile:
+        return "--launcher ssh needs a file of machines, -H hosts"
+    if launcher == "local" and given.hostfile is not None:
+        return "--launcher local runs all processes on this machine; got -H. For several machines: --launcher ssh"
+    if launcher != "ssh" and given.sync_dst_dir is not None:
+        return f"--sync-dst-dir copies this folder to machines that --launcher ssh starts; got --launcher {launcher}"
+    return None
+
+
+def _machines(function: F) -> F:
+    """Add the flags on machines."""
+    for flag in (
+        click.option(
+            "-p", "--port", type=click.IntRange(0), default=0, metavar="PORT",
+            help="The port of this machine at which processes find each other; by default a free one.",
         ),
-        (launcher in _GONE, f"--launcher {launcher} is not here; {_GONE.get(launcher, '')}"),
-        (launcher == "ssh" and not given.hostfile, "--launcher ssh needs a file of machines, -H hosts"),
-        (
-            launcher == "local" and given.hostfile is not None,
-            "--launcher local runs all processes on this machine; got -H. For several machines: --launcher ssh",
+        click.option(
+            "--host-ip", metavar="ADDRESS",
+            help="The address of this machine at which the others reach it; by default it is found out.",
         ),
-        (
-            launcher != "ssh" and given.sync_dst_dir is not None,
-            f"--sync-dst-dir copies this folder to machines that --launcher ssh starts; got --launcher {launcher}",
+        click.option(
+            "--sync-dst-dir", metavar="DIR",
+            help="Copy this folder to DIR on all machines first, with rsync, and run there.",
         ),
-    ):
-        if wrong:
-            given.parser.error(sentence)
+        click.option(
+            "-H", "--hostfile", type=click.Path(path_type=Path), metavar="FILE",
+            help="The machines, one on a line: [user@]host[:port].",
+        ),
+    ):  # fmt: skip
+        function = flag(function)
+    return function
 
 
-def _add_machines(machines: argparse._ArgumentGroup) -> None:
-    machines.add_argument(
-        "-H", "--hostfile", type=Path, metavar="FILE", help="the machines, one on a line: [user@]host[:port]"
-    )
-    machines.add_argument(
-        "--sync-dst-dir", metavar="DIR",
-        help="copy this folder to DIR on all machines first, with rsync, and run there",
-    )  # fmt: skip
-    machines.add_argument(
-        "--host-ip", metavar="ADDRESS",
-        help="the address of this machine at which the others reach it; by default it is found out",
-    )  # fmt: skip
-    machines.add_argument(
-        "-p", "--port", type=_at_least(0), default=0, metavar="PORT",
-        help="the port of this machine at which processes find each other (default: a free one)",
-    )  # fmt: skip
-
-
-def _add_variables(variables: argparse._ArgumentGroup) -> None:
+def _variables(function: F) -> F:
+    """Add the flags on environment variables."""
     for flag, whose in (
-        ("--env", "all processes"),
-        ("--env-worker", "the workers"),
         ("--env-server", "the servers"),
+        ("--env-worker", "the workers"),
+        ("--env", "all processes"),
     ):
-        variables.add_argument(
-            flag, type=_variable, action="append", default=[], metavar="NAME[:VALUE]",
-            help=f"a variable for {whose}; without a value that which it has here",
-        )  # fmt: skip
+        function = click.option(
+            flag, type=_Variable(), multiple=True,
+            help=f"A variable for {whose}; without a value that which it has here.",
+        )(function)  # fmt: skip
+    return function
 
 
-def _variable(text: str) -> tuple[str, str | None]:
-    name, colon, value = text.partition(":")
-    if not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"must be NAME or NAME:VALUE; got {text!r}")
-    return name, value if colon else None
+@click.command(
+    cls=_Launch,
+    context_settings=PROGRAM_SETTINGS,
+    short_help="Start the processes of a job.",
+    epilog="\b\nExample: rebind launch -n 4 python train.py --kv-store dist_sync",
+)
+@click.option(
+    "-n",
+    "--num-workers",
+    type=click.IntRange(1),
+    required=True,
+    metavar="N",
+    help="How many workers to start.",
+)
+@click.option(
+    "-s",
+    "--num-servers",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="How many servers to start beside them, for kvstore='dist_async'; by default none.",
+)
+@click.option(
+    "--launcher",
+    type=click.Choice(["local", "ssh", "mpi", "slurm", *_GONE]),
+    metavar="KIND",
+    help="What starts the processes: local (this machine), ssh, mpi (mpirun) or slurm (srun); by default local, and "
+    "ssh with -H.",
+)
+@click.option(
+    "--max-restarts",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="How often to start all processes again when one is lost; by default never.",
+)
+@click.option(
+    "--timeout", type=_Seconds(), help="How many seconds workers wait for each other: REBIND_TIMEOUT."
+)
+@click.option(
+    "--log-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write what each process prints to files in a folder, as torchrun does.",
+)
+@_machines
+@_variables
+@click.option(
+    "--p3",
+    is_flag=True,
+    help="MXNet's priority-based propagation; gradients travel in the order of their priority without it.",
+)
+@click.argument(
+    "command_line", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND...", shell_complete=complete_files
+)  # fmt: skip
+def launch(**given: Any) -> int:
+    """Start a program in several processes that train together.
+
+    They run on this machine or on several, and are started again when one is lost. COMMAND is the program with its
+    arguments, the same for all processes; this Python runs a Python file. The flags are those of MXNet's tool
+    launch.py, and --max-restarts.
+    """
+    from rebind.launch import run  # what takes seconds, now that something is to be done
+
+    return run(SimpleNamespace(**given))
 
 
-class _at_least:
-    """Parses whole numbers from a least one on."""
+def parse(arguments: list[str]) -> SimpleNamespace:
+    """Return what the flags of a command line say.
 
-    def __init__(self, least: int) -> None:
-        self.least = least
-
-    def __call__(self, text: str) -> int:
-        if not text.isdecimal() or int(text) < self.least:
-            raise argparse.ArgumentTypeError(f"must be a whole number >= {self.least}; got {text!r}")
-        return int(text)
+    >>> parse(["-n", "2", "python", "train.py"]).num_workers
+    2
+    """
+    return SimpleNamespace(**launch.make_context("launch", arguments).params)
 
 
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number of seconds > 0; got {text!r}")
-    return value
+#: For the command's group.
+COMMANDS = (launch,)

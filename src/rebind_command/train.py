@@ -27,7 +27,7 @@ class _ImageShape(click.ParamType):
 
 @click.command(
     short_help="Train a network of mx.models on pictures in a record file.",
-    epilog="\b\nExample: rebind train --model resnet18_v2 --data train.rec --val val.rec --classes 10 --prefix run/net",
+    epilog="\b\nExample: rebind train --model lenet --data train.rec --val val.rec --shape 3,28,28 --prefix run/net",
 )
 @click.option("--model", required=True, metavar="NAME", help="One of mx.models.list().")
 @click.option("--data", required=True, type=click.Path(exists=True, dir_okay=False), help="The record file.")

@@ -314,10 +314,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "set_attr number": (lambda: var()._set_attr(a=1), "Symbol: attribute 'a' must be a string; got 1"),
     "pow text": (
         lambda: sym.pow(var(), "a"),
-        "sym: one of the two must be a Symbol, the other too or a number; got <Symbol v>, 'a'",
+        "sym: one of the two must be a Symbol, the other a Symbol or a number; got <Symbol v>, 'a'",
     ),
     "maximum text": (
         lambda: sym.maximum(var(), "a"),
-        "sym: one of the two must be a Symbol, the other too or a number; got <Symbol v>, 'a'",
+        "sym: one of the two must be a Symbol, the other a Symbol or a number; got <Symbol v>, 'a'",
     ),
 }

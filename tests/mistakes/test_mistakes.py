@@ -16,12 +16,12 @@ from rebind import nd, sym
 from rebind.checks import COUNT, FLAG, INT, NUMBER, PATH, check_kind
 from rebind.errors import MXNetError
 
-from . import arrays, data, modules, operators, symbols, training
+from . import arrays, data, modules, operators, symbols, tools, training
 from .things import arguments, batches, bound, module, net, ready, var
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     f"{table.__name__.rpartition('.')[2]}: {name}": mistake
-    for table in (arrays, data, modules, operators, symbols, training)
+    for table in (arrays, data, modules, operators, symbols, tools, training)
     for name, mistake in table.MISTAKES.items()
 }
 
@@ -44,6 +44,7 @@ def test_there_are_at_least_two_hundred() -> None:
 
 
 WARNED: dict[str, tuple[Callable[[], object], str]] = {
+    **tools.WARNED,
     "kvstore near": (
         lambda: (made := bound(), made.init_params(), made.init_optimizer(kvstore="locla")),
         "kvstore: no store 'locla'; did you mean 'local'",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal, TypeAlias, cast
 
 __all__ = ["Launcher", "Request"]
@@ -50,8 +50,8 @@ class Request:
     server_variables: dict[str, str | None] | None = None
 
     @classmethod
-    def of(cls, given: argparse.Namespace) -> Request:
-        """Return what flags ask for, once `rebind_command.launch.check` has seen them."""
+    def of(cls, given: SimpleNamespace) -> Request:
+        """Return what flags ask for, once `rebind_command.launch` has seen that they fit."""
         return cls(
             command=_with_python(given.command_line),
             workers=given.num_workers,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import logging
 import secrets
@@ -15,6 +14,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 from torch.distributed import Store
 from torch.distributed.elastic.multiprocessing import (
@@ -42,7 +42,7 @@ _INTERVAL = 0.1
 _GRACE = 30
 
 
-def run(given: argparse.Namespace) -> int:
+def run(given: SimpleNamespace) -> int:
     """Run a job as the command's flags say; return its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(

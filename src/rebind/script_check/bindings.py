@@ -62,9 +62,73 @@ class Scope:
                 return _joined(self.path(node.args[0], busy), str(node.args[1].value))
         return None
 
-    def has(self, name: str) -> bool:
-        """Return whether a name is bound here or further out."""
-        return self._owner(name) is not None
+    def is_array(self, node: ast.expr, busy: frozenset[tuple[int, str]] = frozenset()) -> bool:
+        """Return whether an expression is known to be an array that a function of `mxnet.nd` made.
+
+        >>> scope = Scope(ast.parse("import mxnet as mx; x = mx.nd.ones((1,)); y = x.sum()"))
+        >>> scope.is_array(ast.parse("y[0]", mode="eval").body)
+        True
+        """
+        if isinstance(node, ast.Name):
+            owner = self._owner(node.id)
+            key = (id(owner), node.id)
+            if owner is None or key in busy:
+                return False
+            bindings = owner._bindings[node.id]
+            return all(isinstance(one, ast.expr) and owner.is_array(one, busy | {key}) for one in bindings)
+        if isinstance(node, ast.Subscript):
+            return self.is_array(node.value, busy)
+        if not isinstance(node, ast.Call):
+            return False
+        path = self.path(node.func)
+        if path is not None:
+            return path.startswith(("mxnet.nd.", "mxnet.ndarray."))
+        return (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr not in ("asnumpy", "asscalar", "asscipy")
+            and self.is_array(node.func.value, busy)
+        )
+
+    def made_by(self, node: ast.expr, busy: frozenset[tuple[int, str]] = frozenset()) -> str | None:
+        """Return the path of the class or the function that made an object; None for what is not known.
+
+        >>> scope = Scope(ast.parse("import mxnet as mx; net = mx.mod.Module(symbol)"))
+        >>> scope.made_by(ast.parse("net", mode="eval").body)
+        'mxnet.mod.Module'
+        """
+        if isinstance(node, ast.Call):
+            return self.path(node.func)
+        only = self._only_binding(node, busy)
+        return None if only is None else only[0].made_by(only[1], only[2])
+
+    def expression(self, node: ast.expr, busy: frozenset[tuple[int, str]] = frozenset()) -> ast.expr:
+        """Return the one expression that a name is bound to; any other expression as it is.
+
+        >>> scope = Scope(ast.parse("kind = 'sgd'"))
+        >>> scope.expression(ast.parse("kind", mode="eval").body).value
+        'sgd'
+        """
+        only = self._only_binding(node, busy)
+        return node if only is None else only[0].expression(only[1], only[2])
+
+    def begin_of_text(self, node: ast.expr, busy: frozenset[tuple[int, str]] = frozenset()) -> str | None:
+        """Return a text, or that which a joined text begins with; None for what is not known.
+
+        >>> scope = Scope(ast.parse("folder = 's3://bucket'"))
+        >>> scope.begin_of_text(ast.parse("folder + name", mode="eval").body)
+        's3://bucket'
+        """
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
+        if (only := self._only_binding(node, busy)) is not None:
+            return only[0].begin_of_text(only[1], only[2])
+        if isinstance(node, ast.JoinedStr):
+            return self.begin_of_text(node.values[0], busy) if node.values else None
+        if isinstance(node, ast.FormattedValue):
+            return self.begin_of_text(node.value, busy)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
+            return self.begin_of_text(node.left, busy)
+        return None
 
     def _name(self, name: str, busy: frozenset[tuple[int, str]]) -> str | None:
         owner = self._owner(name)
@@ -78,6 +142,18 @@ class Scope:
             one if isinstance(one, str) or one is None else owner.path(one, busy | {key}) for one in bindings
         }
         return paths.pop() if len(paths) == 1 else None
+
+    def _only_binding(
+        self, node: ast.expr, busy: frozenset[tuple[int, str]]
+    ) -> tuple[Scope, ast.expr, frozenset[tuple[int, str]]] | None:
+        """Return the one expression that a name is bound to, with its scope; and the names that are being followed."""
+        owner = self._owner(node.id) if isinstance(node, ast.Name) else None
+        if owner is None or not isinstance(node, ast.Name):
+            return None
+        key, bindings = (id(owner), node.id), owner._bindings[node.id]
+        if key in busy or len(bindings) != 1 or not isinstance(bindings[0], ast.expr):
+            return None
+        return owner, bindings[0], busy | {key}
 
     def _owner(self, name: str) -> Scope | None:
         scope: Scope | None = self

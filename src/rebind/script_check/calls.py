@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, get_args
+
+import torch
 
 from .. import ops
-from ..errors import near_names
+from ..errors import MXNetError, near_names
 from ..graph.symbol_json import HIDDEN_KEYS
 from ..ops.declaration import Operator
+from ..params import Parameter
+from .bindings import Scope
 from .names import look_up
-from .values import ROWS, Row
+from .values import Row
 
-__all__ = ["differing_values", "wrong_arguments"]
+__all__ = ["differing_values", "given_arguments", "refused_values", "wrong_arguments"]
 
 #: Where a name of `nd.contrib` and its kin is among the operators.
 _PREFIXES = ("", "_", "_contrib_", "_linalg_", "_image_", "_random_", "_sparse_")
 
+#: The argument of functions that are no operators.
+_DTYPE = Parameter.from_annotation("dtype", torch.dtype)
 
-def wrong_arguments(called: Callable[..., Any], call: ast.Call) -> Iterator[tuple[str, bool]]:
-    """Yield a sentence for each argument that a function does not take, and whether the call is an error."""
+
+def wrong_arguments(called: Callable[..., Any], call: ast.Call, who: str = "") -> Iterator[tuple[str, bool]]:
+    """Yield a sentence for each argument that a function does not take, and whether the call is an error.
+
+    Sentences call it `who`, by default its name.
+    """
     signature = _signature(called)
     if signature is None:
         return
     parameters = signature.parameters.values()
-    who = getattr(called, "__name__", "the function")
+    who = who or getattr(called, "__name__", "the function")
     yield from _too_many(who, signature, call)
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return
@@ -93,21 +103,56 @@ def _ignores(called: Callable[..., Any], operator: Operator | None) -> bool:
     return all(one.kind is one.KEYWORD_ONLY for one in inspect.signature(called).parameters.values())
 
 
-def differing_values(called: Callable[..., Any], call: ast.Call) -> Iterator[Row]:
-    """Yield the rows of the table of differences that a call is a case of."""
-    for row in ROWS:
-        if look_up(f"mxnet.{row.path}") is called and (
-            row.argument is None or _value(called, call, row) in row.values
+def refused_values(
+    called: Callable[..., Any], call: ast.Call, scope: Scope
+) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the values that an operator's parameters, or a function's ``dtype``, do not take, with a sentence each."""
+    operator = _operator(called)
+    parameters = {"dtype": _DTYPE} if operator is None else operator.signature.parameters
+    for name, given in given_arguments(called, call).items():
+        followed = scope.expression(given)
+        try:
+            value = ast.literal_eval(followed if isinstance(followed, ast.Constant) else given)
+        except ValueError:  # only known when the program runs
+            continue
+        if name not in parameters or value is None:
+            continue
+        try:
+            parameters[name].parse(value)
+        except MXNetError as error:
+            words = [word for word in get_args(parameters[name].annotation) if isinstance(word, str)]
+            yield given, f"{error}{near_names(str(value), words).removesuffix('.')}"
+
+
+def differing_values(called: Callable[..., Any], call: ast.Call, rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows of a table of differences that a call is a case of."""
+    for row in rows:
+        if look_up(f"mxnet.{row.path}") is getattr(called, "__func__", called) and _applies(
+            called, call, row
         ):
             yield row
 
 
-def _value(called: Callable[..., Any], call: ast.Call, row: Row) -> object:
-    """Return the constant that a call gives for the argument of a row; None for anything else."""
-    given: ast.expr | None = next((one.value for one in call.keywords if one.arg == row.argument), None)
+def _applies(called: Callable[..., Any], call: ast.Call, row: Row) -> bool:
+    given = given_arguments(called, call)
+    return all(name in given and _is_one_of(given[name], values) for name, values in row.when.items())
+
+
+def _is_one_of(given: ast.expr, values: Collection[object] | Callable[[Any], bool]) -> bool:
+    if not callable(values) and not values:
+        return True
+    try:
+        value = ast.literal_eval(given)
+    except ValueError:  # only known when the program runs
+        return False
+    return values(value) if callable(values) else value in values
+
+
+def given_arguments(called: Callable[..., Any], call: ast.Call) -> dict[str, ast.expr]:
+    """Return what a call gives for the arguments of a function, by name or by position."""
+    given = {one.arg: one.value for one in call.keywords if one.arg is not None}
     signature = _signature(called)
-    if given is None and signature is not None:
-        position = list(signature.parameters).index(row.argument or "")
-        if position < len(call.args) and not any(isinstance(one, ast.Starred) for one in call.args):
-            given = call.args[position]
-    return given.value if isinstance(given, ast.Constant) else None
+    if signature is not None and not any(isinstance(one, ast.Starred) for one in call.args):
+        by_position = (name for name, one in signature.parameters.items() if one.kind is not one.KEYWORD_ONLY)
+        given = {**dict(zip(by_position, call.args, strict=False)), **given}
+    return given

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
 import warnings
 from dataclasses import dataclass
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from .. import absent, compat
@@ -15,7 +16,7 @@ from ..errors import MXNetError, near_names
 from .older_numpy import GONE as GONE_FROM_NUMPY
 from .older_python import GONE as GONE_FROM_PYTHON
 
-__all__ = ["UNKNOWN", "Missing", "look_up"]
+__all__ = ["UNKNOWN", "Missing", "look_up", "method_of"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,28 @@ def look_up(path: str) -> Any:
     return UNKNOWN
 
 
+def method_of(made_by: str, name: str) -> Any:
+    """Return a method of what a class makes, without its first argument; a `Missing`, or `UNKNOWN`.
+
+    >>> method_of("mxnet.mod.Module", "fit").__name__
+    'fit'
+    >>> method_of("mxnet.mod.Module", "init_param").message
+    "Module has no method 'init_param'; did you mean 'init_params' ..."
+    """
+    owner = look_up(made_by)
+    if not isinstance(owner, type) or made_by.partition(".")[0] not in ("mxnet", "rebind"):
+        return UNKNOWN
+    found = inspect.getattr_static(owner, name, UNKNOWN)
+    if isinstance(found, FunctionType):
+        return MethodType(found, owner)
+    if isinstance(found, (classmethod, staticmethod)):
+        return getattr(owner, name)
+    near = near_names(name, [other for other in dir(owner) if not other.startswith("_")])
+    if found is UNKNOWN and near != "." and not hasattr(owner, "__getattr__"):
+        return Missing("mistake", f"{owner.__name__} has no method {name!r}{near}")
+    return UNKNOWN  # an attribute of the object, if anything
+
+
 def _short(path: str) -> str:
     return path.removeprefix("builtins.")
 
@@ -71,7 +94,10 @@ def _in_package(package: str, names: list[str]) -> Any:
                 return Missing("absent", reason) if reason else UNKNOWN
             whole = ".".join(names[: position + 1])
             if package == "rebind" and _is_module(f"rebind.{whole}"):
-                found = importlib.import_module(f"rebind.{whole}")
+                try:
+                    found = importlib.import_module(f"rebind.{whole}")
+                except MXNetError as absence:
+                    return Missing("absent", str(absence))
                 continue
             return _missing(
                 f"{package}.{'.'.join(names[:position])}".removesuffix("."), whole, name, below, error

@@ -16,8 +16,8 @@ _CONVERSION = re.compile(
 _NUMBERS = frozenset("diouxXeEfFgG")
 
 
-def arrays_as_numbers(node: ast.AST, builtin: str | None) -> Iterator[str]:
-    """Yield what is wrong with a call or a formatting: ``float(x.asnumpy())``, ``'%f' % x.asnumpy()``.
+def arrays_as_numbers(node: ast.AST, builtin: str | None) -> Iterator[tuple[str, ast.expr]]:
+    """Yield what makes a number of an array, and the array: ``float(x.asnumpy())``, ``'%f' % x.asnumpy()``.
 
     Parameters
     ----------
@@ -27,16 +27,16 @@ def arrays_as_numbers(node: ast.AST, builtin: str | None) -> Iterator[str]:
         The path of the called function, if it is known.
     """
     if isinstance(node, ast.Call) and builtin in ("builtins.float", "builtins.int") and len(node.args) == 1:
-        if _is_array(node.args[0]):
-            yield f"{builtin.removeprefix('builtins.')}(x.asnumpy())"
+        if (array := _array(node.args[0])) is not None:
+            yield f"{builtin.removeprefix('builtins.')}(x.asnumpy())", array
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
         text = node.left.value
         if not isinstance(text, str):
             return
         values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
         for kind, value in zip(_kinds(text), values, strict=False):
-            if kind in _NUMBERS and _is_array(value):
-                yield f"'%{kind}' % x.asnumpy()"
+            if kind in _NUMBERS and (array := _array(value)) is not None:
+                yield f"'%{kind}' % x.asnumpy()", array
 
 
 def _kinds(text: str) -> list[str]:
@@ -55,5 +55,8 @@ def _kinds(text: str) -> list[str]:
     return kinds
 
 
-def _is_array(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "asnumpy"
+def _array(node: ast.expr) -> ast.expr | None:
+    """Return x of ``x.asnumpy()``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "asnumpy":
+        return node.func.value
+    return None

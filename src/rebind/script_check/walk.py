@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from .. import absent
-from ..config import OPTIONS
-from . import older_python
+from ..config import why_without_effect
+from . import files, older_python, values
 from .bindings import Scope, calls_with_text
-from .calls import differing_values, wrong_arguments
+from .calls import differing_values, given_arguments, refused_values, wrong_arguments
+from .choices import names_made_by, wrong_choices, wrong_settings
 from .findings import Finding
-from .names import UNKNOWN, Missing, look_up
+from .names import UNKNOWN, Missing, look_up, method_of
 from .older_numpy import REFUSES_ARRAYS_AS_NUMBERS
 from .single_numbers import arrays_as_numbers
 
@@ -27,6 +29,11 @@ _OF_ENVIRONMENT = (
 #: A `try` that catches one of these tries out what is there.
 _TRIES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "Exception", "BaseException"}
+)
+
+#: With one of these in a program its arrays may have no axes; others have one at least, as MXNet's.
+_ALLOW_NO_AXES = frozenset(
+    {"np_shape", "set_np", "set_np_shape", "use_np", "use_np_shape", "np_array", "use_np_array"}
 )
 
 
@@ -49,6 +56,9 @@ class Walk(ast.NodeVisitor):
         self._findings: set[Finding] = set()
         self._tried = False
         self._defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(tree)}
+        self._has_axes = names.isdisjoint(_ALLOW_NO_AXES)
+        self._made = names_made_by(tree)
         self._called = {
             node.func.id
             for node in ast.walk(tree)
@@ -161,7 +171,9 @@ class Walk(ast.NodeVisitor):
             self._look_up(node, whole)
         if path is not None:
             self._check_call(node, path)
-        self._check_method(node)
+        elif isinstance(node.func, ast.Attribute):
+            self._check_method(node, node.func)
+        self._check_dict(node)
         self._check_number(node, path)
         self.generic_visit(node)
 
@@ -181,12 +193,49 @@ class Walk(ast.NodeVisitor):
             if not self._tried:
                 self._add(node, "absent", reason)
             return
+        self._check_arguments(node, path, called)
+
+    def _check_method(self, node: ast.Call, method: ast.Attribute) -> None:
+        """Report calls of methods of objects that a class of MXNet's made."""
+        owner = self._scope.made_by(method.value)
+        called = UNKNOWN if owner is None else method_of(owner, method.attr)
+        if isinstance(called, Missing):
+            if not self._tried:
+                self._add(method, called.kind, called.message)
+        elif owner is not None and callable(called):
+            self._check_arguments(node, f"{owner}.{method.attr}", called)
+
+    def _check_arguments(self, node: ast.Call, path: str, called: Callable[..., Any]) -> None:
         for message, stops in wrong_arguments(called, node):
             self._add(node, "keyword", message, stops)
-        for row in differing_values(called, node) if path.startswith("mxnet.") else ():
-            self._add(node, "value", f"{path.removeprefix('mxnet.')}: {row.sentence}", row.stops)
+        for kind, rows in (("value", values.ROWS), ("file", files.ROWS)) if path.startswith("mxnet.") else ():
+            for row in differing_values(called, node, rows):
+                self._add(node, kind, f"{path.removeprefix('mxnet.')}: {row.sentence}", row.stops)
+        self._check_choices(node, path, called)
+        self._check_paths(given_arguments(called, node))
 
-    def _check_method(self, node: ast.Call) -> None:
+    def _check_choices(self, node: ast.Call, path: str, called: Callable[..., Any]) -> None:
+        """Report names that nothing has, and values that an operator does not take."""
+        if self._tried:
+            return
+        where = path.partition(".")[2]
+        for wrong in wrong_choices(called, node, self._scope, self._made):
+            sentence = f"{where}: {wrong.sentence}" if wrong.kind == "choice" else wrong.sentence
+            self._add(wrong.node, wrong.kind, sentence, wrong.stops)
+        for wrong in wrong_settings(called, node):
+            self._add(wrong.node, wrong.kind, wrong.sentence, wrong.stops)
+        for value, sentence in refused_values(called, node, self._scope):
+            self._add(value, "choice", f"{where}: {sentence}")
+
+    def _check_paths(self, given: Mapping[str, ast.expr]) -> None:
+        """Report arguments that are no paths of this machine's disks."""
+        for name, value in given.items() if not self._tried else ():
+            text = self._scope.begin_of_text(value)
+            for row in files.TEXTS:
+                if name in row.arguments and text is not None and row.pattern.match(text):
+                    self._add(value, "file", f"{name}={text!r}: {row.sentence}")
+
+    def _check_dict(self, node: ast.Call) -> None:
         """Report methods of a dict that are gone; classes of the program's own may have them."""
         name = _method(node)
         if name not in older_python.METHODS or name in self._defined or self._tried:
@@ -224,18 +273,18 @@ class Walk(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _check_variable(self, node: ast.AST, name: object) -> None:
-        if isinstance(name, str) and name.startswith("MXNET_") and name not in OPTIONS:
-            self._add(node, "environment", f"{name} has no effect here", stops=False)
+        if isinstance(name, str) and (reason := why_without_effect(name)):
+            self._add(node, "environment", reason, stops=False)
 
     def _check_number(self, node: ast.AST, path: str | None) -> None:
         version = tuple(int(part) for part in np.__version__.split(".")[:2])
         refused = version >= REFUSES_ARRAYS_AS_NUMBERS
-        for what in arrays_as_numbers(node, path):
+        for what, array in arrays_as_numbers(node, path) if "asnumpy" not in self._defined else ():
             self._add(
                 node,
                 "number",
-                f"NumPy 2.4 and newer refuse {what} of one element; write x.asscalar()",
-                refused,
+                f"NumPy 2.4 and newer refuse {what}, unless the array has no axes; write x.asscalar()",
+                refused and self._has_axes and self._scope.is_array(array),
             )
 
     def visit_BinOp(self, node: ast.BinOp) -> None:  # noqa: D102

@@ -9,3 +9,7 @@ print("%s" % x.asnumpy())
 c = float(x.asscalar()), float(x.asnumpy()[0]), float(x.asnumpy().mean())
 print("%d %s" % (3, x.asnumpy()))
 print("%(loss)f" % {"loss": 3})
+
+
+def show(y):
+    print(int(y.asnumpy()))  # expect: number
