@@ -1,4 +1,4 @@
-"""Digits from a folder of pictures: packed by `rebind im2rec`, read and augmented by `mx.io.ImageRecordIter`.
+"""How to train on a folder of pictures: pack them by `rebind im2rec`, augment them by `mx.io.ImageRecordIter`.
 
 The digits are scikit-learn's, of 8 x 8 pixels, enlarged to 24 x 24 and saved as PNG files in a folder for each class.
 Whoever has such a folder begins with `pack`. Pictures are decoded, turned, scaled and cropped by threads, ahead of the

@@ -1,27 +1,19 @@
-"""A small detector: where in a picture is the digit, and is it a 0 or a 1?
+"""How to train a detector from files: `ImageDetIter` reads pictures and augments them with their boxes.
 
-Pictures of 48 x 48 pixels with one of scikit-learn's digits somewhere are written as files; `ImageDetIter` reads and
-augments them with their boxes, `MultiBoxTarget` says which anchor boxes are to find what, and `MultiBoxDetection` makes
-boxes of what the network says of pictures that it has not seen.
-
-    python examples/detector.py
+Pictures of 48 x 48 pixels with one of scikit-learn's digits somewhere, a 0 or a 1, are written as files first.
+`MultiBoxTarget` says which anchor boxes are to find what, and `MultiBoxDetection` makes boxes of what the network says
+of pictures that it has not seen. Run it with `python examples/detector.py`.
 """
 
-from __future__ import annotations
-
 import random
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-try:
-    import numpy as np
-    from sklearn.datasets import load_digits
+import numpy as np
+from sklearn.datasets import load_digits
 
-    import rebind as mx
-except ImportError as error:
-    sys.exit(f"detector.py needs {error.name}. In rebind's folder: pip install '.[image]' scikit-learn")
+import rebind as mx
 
 SHAPE = (3, 48, 48)
 BATCH = 20
@@ -78,13 +70,6 @@ def network() -> mx.sym.Symbol:
     return mx.sym.Group([found, moved, mx.sym.BlockGrad(target[2]), mx.sym.BlockGrad(detected)])
 
 
-def overlap(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the area that two boxes share, divided by the area that they cover."""
-    width, height = np.maximum(0, np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2]))
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
-    return float(width * height / (sum(areas) - width * height))
-
-
 def found_in(module: mx.mod.Module, test: mx.image.ImageDetIter) -> int:
     """Return in how many pictures the surest box has the right class and half of its area in common with the digit."""
     right = 0
@@ -95,7 +80,10 @@ def found_in(module: mx.mod.Module, test: mx.image.ImageDetIter) -> int:
         labels: Any = batch.label
         for detected, label in zip(outputs[3].asnumpy(), labels[0].asnumpy()):
             best = detected[detected[:, 1].argmax()]
-            right += bool(best[0] == label[0, 0] and overlap(best[2:], label[0, 1:5]) > 0.5)
+            shared = mx.nd.contrib.box_iou(
+                mx.nd.array(best[None, 2:]), mx.nd.array(label[:1, 1:5])
+            ).asscalar()
+            right += bool(best[0] == label[0, 0] and shared > 0.5)
     return right
 
 

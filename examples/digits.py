@@ -1,4 +1,4 @@
-"""Learn to read handwritten digits: build a LeNet, train it, then load it in a second process and check it.
+"""How to train with `Module`: a LeNet learns to read digits, and a second process loads and checks it.
 
 Run it with `make demo`, or `python examples/digits.py --out FOLDER`; everything that it writes goes into that folder.
 """

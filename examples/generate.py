@@ -1,4 +1,4 @@
-"""Generate text letter by letter: a GRU learns lines of a sonnet by heart, its state handed on by hand.
+"""How to generate text letter by letter: a GRU learns lines of a sonnet by heart, its state handed on by hand.
 
 It learns from pieces of the text with the fused cell, each from the state in which the piece before it ended; it
 recites with the same weights in cells that take one step. Run it with `python examples/generate.py`; it takes about ten
@@ -70,7 +70,7 @@ def learn(cell, numbers, letters):
             module.forward_backward(batch)
             module.update()
             # Copies: the next forward writes into the outputs.
-            carried = [state.copy() for state in module.get_outputs()[1:]]  # type: ignore[misc]  # no lists
+            carried = [state.copy() for state in module.get_outputs()[1:]]
     return module.get_params()[0]
 
 

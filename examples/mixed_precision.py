@@ -1,4 +1,4 @@
-"""Handwritten digits in bfloat16: how many are read right, and in which time, by networks that learn in either type.
+"""How to train in bfloat16: how many digits are read right, and in which time, by networks that learn in either type.
 
 Two networks, the LeNet of `digits.py` and a small residual network, learn in float32 and in bfloat16; what learned in
 float32 is converted, too. Run it with `python examples/mixed_precision.py`; it takes half a minute on two cores. The

@@ -1,4 +1,4 @@
-"""Digits as pictures: a record file is written, a classifier trained from it with augmentation, and tested.
+"""How to write pictures into a record file, and train from it with augmentation, by `MXRecordIO` and `ImageIter`.
 
 The digits are scikit-learn's, of 8 x 8 pixels, enlarged to colour pictures of 24 x 24.
 

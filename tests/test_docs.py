@@ -14,7 +14,16 @@ from markdown_it import MarkdownIt
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("page", ["how_it_works", "extending", "leaving", "models", "sparse"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("how_it_works", "extending", "models", "sparse", "tensorboard"),
+        *(
+            pytest.param(page, marks=pytest.mark.slow)
+            for page in ("leaving", "onnx", "profiling", "quantization")
+        ),
+    ],
+)
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     options = ["-o", "ELLIPSIS", "-o", "NORMALIZE_WHITESPACE", "-o", "FAIL_FAST"]
     done = subprocess.run(
@@ -47,7 +56,12 @@ def test_the_program_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
 
 
 PAGES = sorted(
-    [*DOCS.parent.glob("*.md"), *DOCS.glob("*.md"), DOCS.parent / "tests" / "parity" / "README.md"]
+    [
+        *DOCS.parent.glob("*.md"),
+        *DOCS.glob("*.md"),
+        *DOCS.glob("differences/*.md"),
+        DOCS.parent / "tests" / "parity" / "README.md",
+    ]
 )
 
 

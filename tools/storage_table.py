@@ -26,7 +26,8 @@ def _types(stypes: Sequence[str], *, repeats: bool = False) -> str:
     return f"{text}, ..." if repeats else text or "–"
 
 
-def _row(kernel: StorageKernel) -> tuple[str, str, str]:
+def row(kernel: StorageKernel) -> tuple[str, str, str]:
+    """Return the storage types of inputs, outputs and gradients."""
     outputs = "by parameters" if callable(kernel.outputs) else _types(kernel.outputs)
     return _types(kernel.inputs, repeats=kernel.repeats), outputs, _types(kernel.gradients)
 
@@ -37,7 +38,7 @@ def table() -> str:
     rows: dict[tuple[str, str, str], dict[str, None]] = {}
     for name, kernel in declared_kernels():
         some = " (for some parameters)" if kernel.when is not None else ""
-        rows.setdefault(_row(kernel), {})[f"`{name}`{some}"] = None
+        rows.setdefault(row(kernel), {})[f"`{name}`{some}"] = None
     return _HEADER + "".join(
         f"| {' | '.join(types)} | {', '.join(sorted(names))} |\n" for types, names in sorted(rows.items())
     )

@@ -1,4 +1,4 @@
-"""Learn to read handwritten digits in several processes, by `Module.fit` with a store over all of them.
+"""How to train in several processes: `Module.fit` with a store over all of them, on handwritten digits.
 
     rebind launch -n 4 python examples/distributed/train_digits.py
     rebind launch -n 4 -s 2 python examples/distributed/train_digits.py --kvstore dist_async
@@ -11,24 +11,18 @@
 The first takes the same steps with any number of workers: they divide each batch of 32 digits among them.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
-try:
-    import numpy as np
-    from sklearn.datasets import load_digits
+import numpy as np
+from sklearn.datasets import load_digits
 
-    import rebind as mx
-    from rebind.contrib.svrg_optimization import SVRGModule
-except ImportError as error:
-    sys.exit(f"train_digits.py needs {error.name}. In rebind's folder: pip install . scikit-learn")
+import rebind as mx
+from rebind.contrib.svrg_optimization import SVRGModule
 
 BATCH, EPOCHS = 32, 8  # digits in a batch of the whole job
 HELD_OUT = 357  # digits that are not learned from; the others are 45 batches
@@ -63,7 +57,7 @@ def lose(marker: Path, after: int) -> Any:
     return callback
 
 
-def train(kv: mx.kv.KVStoreBase, options: argparse.Namespace) -> mx.mod.Module:
+def train(kv: mx.kv.KVStoreBase, options: argparse.Namespace) -> Any:
     """Train on this worker's digits: every fourth one, where there are four workers."""
     pictures, labels = digits()
     mine = slice(HELD_OUT + kv.rank, None, kv.num_workers)
@@ -71,7 +65,7 @@ def train(kv: mx.kv.KVStoreBase, options: argparse.Namespace) -> mx.mod.Module:
     mx.random.seed(0)
     is_lost = options.lose_worker == kv.rank
     module = SVRGModule(network(), update_freq=2) if options.svrg else mx.mod.Module(network())
-    module.fit(
+    history = module.fit(
         data,
         num_epoch=options.epochs,
         kvstore=kv,
@@ -81,7 +75,7 @@ def train(kv: mx.kv.KVStoreBase, options: argparse.Namespace) -> mx.mod.Module:
         checkpoint=options.checkpoint,
         batch_end_callback=lose(Path(f"{options.checkpoint}.lost"), after=2) if is_lost else None,
     )
-    return module
+    return module, history
 
 
 def accuracy(module: mx.mod.Module) -> float:
@@ -98,38 +92,28 @@ def accuracy(module: mx.mod.Module) -> float:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kvstore", default="dist_sync", help="dist_sync or dist_async")
-    parser.add_argument(
-        "--update-every",
-        type=int,
-        default=1,
-        metavar="K",
-        help="average weights after K updates of each worker's own",
-    )
+    parser.add_argument("--update-every", type=int, default=1, metavar="K", help="average after K updates")
     parser.add_argument("--compress", choices=["1bit", "2bit"], help="send gradients in so many bits")
     parser.add_argument("--svrg", action="store_true", help="train by variance-reduced gradients")
-    parser.add_argument(
-        "--checkpoint", help="begin of the names of files to go on from when the job is started again"
-    )
-    parser.add_argument(
-        "--lose-worker",
-        type=int,
-        metavar="RANK",
-        help="kill a worker in the third epoch, once; with --checkpoint",
-    )
+    parser.add_argument("--checkpoint", metavar="PREFIX", help="files to continue from when started again")
+    parser.add_argument("--lose-worker", type=int, metavar="RANK", help="kill a worker once, in epoch 3")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--lr", type=float, default=0.02)
     parser.add_argument("--save", metavar="FILE", help="where worker 0 writes the parameters")
+    parser.add_argument("--picture", metavar="FILE", help="where worker 0 draws its accuracies")
     options = parser.parse_args()
     kv = mx.kv.create(options.kvstore, update_every=options.update_every)
     logging.basicConfig(level=logging.INFO if kv.rank == 0 else logging.WARNING, format="%(message)s")
     if options.compress:
         # As large as the gradients, which are sums over the batch: of larger ones the rest would wait too long.
         kv.set_gradient_compression({"type": options.compress, "threshold": 2.0})
-    module = train(kv, options)
+    module, history = train(kv, options)
     kv.barrier()
     if kv.rank == 0:
         if options.save:
             module.save_params(options.save)
+        if options.picture:
+            mx.viz.plot_history(history).figure.savefig(options.picture, dpi=80)
         share = accuracy(module)
         read = f"{share * HELD_OUT:.0f} of {HELD_OUT} digits"
         print(f"Held-out accuracy with {kv.num_workers} workers: {share:.4f} ({read})")

@@ -1,4 +1,4 @@
-"""Learn to read handwritten digits with Ray Train: it starts the workers, and starts them again when one is lost.
+"""How to train with Ray: it starts the workers of a job, and starts them again when one is lost.
 
     pip install "ray[train]"
     python examples/distributed/train_digits_ray.py --workers 2

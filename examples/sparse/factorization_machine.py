@@ -1,4 +1,4 @@
-"""A factorization machine: it learns which two of many features go together, though each pair is rare.
+"""How to train a factorization machine: it learns which two of many features go together, though each pair is rare.
 
 The score of a sample x is a linear one, and for each pair of its features the product of two vectors:
 

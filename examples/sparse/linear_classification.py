@@ -1,4 +1,4 @@
-"""A linear classifier of texts as they are stored: csr batches from a file, and steps that touch only their words.
+"""How to classify texts as they are stored: csr batches from a file, and steps that touch only their words.
 
 Each text is a line of a LibSVM file: its class, then the words that it has. The weight is row_sparse, in a store; `fit`
 pulls the rows of a batch's words before the batch, and only they are updated. Run it with

@@ -1,4 +1,4 @@
-"""Ratings by matrix factorization: embeddings of which a step updates only the users and things of its batch.
+"""How to factorize ratings: embeddings of which a step updates only the users and things of its batch.
 
 A rating is the product of a user's vector and a thing's. Both tables are embeddings with `sparse_grad`, so their
 gradients hold the rows of a batch, whatever the size of the table. Run it with

@@ -1,4 +1,4 @@
-"""A language model whose step costs the same for any vocabulary: sparse embeddings, and a sampled softmax.
+"""How to train a language model at the same cost for any vocabulary: sparse embeddings, and a sampled softmax.
 
 A softmax over all words computes a score for each of them. Here a step scores the words that follow, and some that it
 draws; the frequent ones more often, by their rank, which the scores are corrected for. Both tables of words are

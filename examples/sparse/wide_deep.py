@@ -1,4 +1,4 @@
-"""A wide and deep network: sparse crosses of features for what is to be remembered, embeddings for the rest.
+"""How to train a wide and deep network: sparse crosses of features to remember, embeddings for the rest.
 
 The wide part is a linear model of pairs of categories, as a csr matrix with a column for each pair; the deep part a
 perceptron on embeddings of the categories and on numbers. Both learn at once, and each step updates the rows of its

@@ -16,7 +16,7 @@ from tests.launch.jobs import launch, put_tools
 
 import rebind as mx
 
-FOLDER = Path(__file__).parents[1] / "examples" / "distributed"
+FOLDER = Path(__file__).parents[2] / "examples" / "distributed"
 DIGITS = FOLDER / "train_digits.py"
 
 pytest.importorskip("sklearn")
@@ -76,11 +76,11 @@ def test_digits_with_any_number_of_workers_and_after_a_restart(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "flags"),
     [
-        (("--compress", "2bit"), ()),
+        pytest.param(("--compress", "2bit"), (), marks=pytest.mark.slow),
         (("--update-every", "4"), ()),
-        (("--svrg",), ()),
+        pytest.param(("--svrg",), (), marks=pytest.mark.slow),
         (("--kvstore", "dist_async"), ()),
-        (("--kvstore", "dist_async"), ("-s", 1)),
+        pytest.param(("--kvstore", "dist_async"), ("-s", 1), marks=pytest.mark.slow),
     ],
     ids=["2bit", "averages", "svrg", "async", "async with a server"],
 )
@@ -122,6 +122,7 @@ def test_digits_with_ray_after_a_restart(tmp_path: Path) -> None:
     assert trained is not None and "arg:fc2_weight" in mx.nd.load(trained[1])
 
 
+@pytest.mark.slow
 def test_the_file_for_slurm(tmp_path: Path) -> None:
     # A program in the place of srun; `rebind` is found where this Python is.
     put_tools(tools := tmp_path / "tools")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-DIGITS = Path(__file__).parents[1] / "examples" / "digits.py"
+DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
