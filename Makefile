@@ -10,23 +10,51 @@ READY := $(VENV)/.ready
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check pytest slow gpu other-torch private-torch soak fuzz lint types layers format stubs storage-table bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-operators bench-sparse bench-instructions golden parity clean
+.PHONY: help demo gallery test check pytest slow test-all dist try-dist targets gpu other-torch private-torch soak fuzz ways-out lint types layers format stubs docs storage-table onnx-table bench bench-peers bench-distributed bench-gpu bench-int8 bench-kinds bench-onnx bench-operators bench-sparse bench-instructions golden parity clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 27
 
 demo: $(READY) ## train a LeNet on handwritten digits (examples/digits.py)
 	$(BIN)/python examples/digits.py $(ARGS)
+
+gallery: $(READY) ## draw the pictures of docs/examples.md
+	for script in $$(grep -l -- '"--picture"' examples/*.py examples/distributed/*.py); do \
+	    $(BIN)/python $$script --picture docs/images/examples/$$(basename $$script .py).png || exit 1; \
+	done
 
 test: pytest lint types layers ## tests, lint, types, layers
 
 check: format test ## format the code, then everything of `make test`
 
+# Bytecode is written, whatever the environment says: workers and the processes of tests would compile all files again.
 pytest: $(READY) ## the tests alone; ARGS="-k name" selects
-	$(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 $(ARGS)
 
-slow: $(READY) ## the tests marked slow
+slow: $(READY) ## the tests marked slow, and the rows of big tables that `make test` leaves out
 	$(BIN)/python -m pytest -q -m slow $(ARGS)
+
+targets: $(if $(EXTRA),,$(READY)) ## the tests of networks for phones; with EXTRA=litert, coreml, ... in an environment that has it
+ifdef EXTRA
+	test -x $(VENV)-$(EXTRA)/bin/python || "$(PYTHON)" -m venv $(VENV)-$(EXTRA)
+	$(VENV)-$(EXTRA)/bin/python -m pip install --quiet --editable '.[dev,safetensors,$(EXTRA)]'
+endif
+	$(VENV)$(EXTRA:%=-%)/bin/python -m pytest -q -rs -p no:anyio -m slow tests/convert/test_phone_targets.py $(ARGS)
+
+test-all: test slow ## everything of `make test`, and what it leaves out
+
+dist: $(READY) ## the sdist, and the wheel that is built from it, in dist/
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
+try-dist: ## install the wheel in a fresh environment of PYTHON=..., and run the demo with it
+	rm -rf $(VENV)-dist
+	"$(PYTHON)" -m venv $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet --constraint constraints.txt "$$(ls dist/rebind-*.whl)[viz]" scikit-learn
+	$(VENV)-dist/bin/rebind doctor || true # what it finds is no reason against the wheel
+	$(VENV)-dist/bin/python examples/digits.py
 
 gpu: $(READY) ## the tests that need a GPU
 	$(BIN)/python -m pytest -q -m "slow or not slow" tests/gpu $(ARGS)
@@ -44,15 +72,19 @@ private-torch: $(READY) ## the tests with PyTorch's documented functions alone (
 soak: $(READY) ## kill workers of jobs at random moments, 20 times; none may be lost
 	$(BIN)/python -m pytest -q -s -m slow tests/launch/test_soak.py $(ARGS)
 
-fuzz: $(READY) ## read 100,000 broken files of each format, and try 100,000 keys between brackets
+fuzz: $(READY) ## read 100,000 broken files of each format, try 100,000 keys between brackets, take out 2,000 random networks
 	$(BIN)/python -m pytest -q -m fuzz --hypothesis-profile=fuzz -n $(WORKERS) --maxprocesses 8 $(ARGS)
+
+ways-out: $(READY) ## take every network of mx.models and every recorded checkpoint out of rebind, and back
+	$(BIN)/python -m pytest -q -m "slow or not slow" tests/sweeps $(ARGS)
 
 lint: $(READY) ## ruff: rules and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY) ## mypy
+types: $(READY) ## mypy, and pyright on programs as users write them
 	$(BIN)/mypy
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 layers: $(READY) ## imports go down, never up nor in a circle (import-linter)
 	$(BIN)/lint-imports --no-logo
@@ -61,11 +93,18 @@ format: $(READY) ## rewrite the code in ruff's format, with sorted imports
 	$(BIN)/ruff check --quiet --select I --fix .
 	$(BIN)/ruff format .
 
+docs: $(READY) ## the documentation site, in build/docs; needs Python 3.11 (the extra `docs` is installed)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/python -m sphinx --fail-on-warning --quiet docs build/docs
+
 stubs: $(READY) ## write the stubs of nd, sym and their methods from the table of operators
 	$(BIN)/python tools/stubs.py
 
 storage-table: $(READY) ## write the table of operators and storage types
 	$(BIN)/python tools/storage_table.py
+
+onnx-table: $(READY) ## write the table of operators in ONNX
+	$(BIN)/python -m tools.onnx_table
 
 bench: $(READY) ## time rebind beside PyTorch and what else is installed; and beside MXNet 1.9.1 with ORACLE=its Python
 	$(if $(ORACLE),REBIND_ORACLE="$(ORACLE)") $(BIN)/python -m benchmarks $(ARGS)
@@ -85,6 +124,9 @@ bench-int8: $(READY) ## time networks in 8 bits beside float32 and MXNet; ORACLE
 
 bench-kinds: $(READY) ## time small networks of many kinds beside PyTorch, and MXNet with ORACLE=its Python
 	$(BIN)/python -m benchmarks.kinds $(if $(ORACLE),--mxnet "$(ORACLE)") $(ARGS)
+
+bench-onnx: $(READY) ## time exported networks in onnxruntime beside PyTorch's export of the same; needs onnxscript
+	$(BIN)/python -m benchmarks.onnx $(ARGS)
 
 bench-operators: $(READY) ## time single calls of mx.nd beside PyTorch's own, or beside MXNet's with ORACLE=its Python
 	$(BIN)/python -m $(if $(ORACLE),benchmarks.operators_mxnet --mxnet "$(ORACLE)",benchmarks.operators) $(ARGS)
@@ -119,6 +161,10 @@ golden: $(READY) ## remake tests/parity data, check files both ways; ORACLE=a Py
 	"$(ORACLE)" -m tests.parity.generate_snippets
 	"$(ORACLE)" -m tests.parity.generate_sparse_examples
 	"$(ORACLE)" -m tests.parity.generate_sparse_arrays
+	$(BIN)/python -m tests.parity.write_models build/parity-models
+	"$(ORACLE)" -m tests.parity.generate_models build/parity-models
+
+	"$(ORACLE)" -m tests.parity.generate_examples
 	$(BIN)/python -m tests.parity.write_files build/parity
 	"$(ORACLE)" -m tests.parity.generate --check build/parity
 	$(BIN)/python -m tests.parity.write_states build/parity-states
@@ -131,7 +177,7 @@ parity: $(READY) ## which of MXNet 1.9.1's operators are here
 	$(BIN)/python -m tests.parity.coverage
 
 clean: ## remove .venv and the tools' caches
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist docs/generated docs/operators .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml constraints.txt
