@@ -1,11 +1,13 @@
 """Settings of all tests."""
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+from tests.sampling import covering
 
 # Before PyTorch is loaded: tests run beside each other, see docs/faster.md.
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")
@@ -23,8 +25,43 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", "ignore:.* is compiled, but not forward:UserWarning")
 
 
-# `make fuzz`: as many cases for each format of files.
-settings.register_profile("fuzz", max_examples=100_000, deadline=None, database=None)
+# The suite tries the same cases in each run, so that a failure belongs to the change that it stands beside.
+settings.register_profile("suite", derandomize=True, deadline=None)
+settings.load_profile("suite")
+# `make fuzz`: other cases in each run, and as many for each format of files.
+settings.register_profile("fuzz", max_examples=100_000, derandomize=False, deadline=None, database=None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """``-n auto``: one more than there are processors, since tests of jobs and servers wait for much of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test that is marked `sampled`, the rows beyond those that have each value of each parameter are slow."""
+    tables: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
+            assert isinstance(item, pytest.Function)
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for table in tables.values():
+        values = [item.callspec.params.items() for item in table]
+        quick = covering([frozenset((name, id(value)) for name, value in row) for row in values])
+        for index, item in enumerate(table):
+            if index not in quick:
+                item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing that is collected is garbage, so it is not searched for any: neither while it grows, nor after it."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from rebind.ops.declaration import read_signature
 
 #: The modules and packages right below `rebind` that all programs need. Another one here costs each of them its import.
 LOADED = [
-    "_torch", "_version", "absent", "annotations", "autograd", "checks", "config", "device", "draws", "dtypes",
-    "errors", "executor", "files", "first_use", "flags", "forks", "generators", "gpu_settings", "grad_mode",
-    "graph", "imaging", "legacy", "logs", "memo", "mode", "ndarray", "nested", "ops", "params", "precision", "scope",
-    "shapes", "symbol", "threads", "tune", "tuning",
+    "_torch", "_version", "absent", "annotations", "autograd", "checks", "completion", "config", "device", "draws",
+    "dtypes", "errors", "executor", "extras", "files", "first_use", "flags", "forks", "generators", "gpu_settings",
+    "grad_mode", "graph", "huge_pages", "imaging", "legacy", "logs", "memo", "mode", "ndarray", "nested", "observing",
+    "ops", "params", "precision", "scope", "shapes", "symbol", "threads", "tune", "tuning",
 ]  # fmt: skip
 
 #: What takes long, or what only some programs need.
@@ -168,3 +168,11 @@ def test_an_operator_that_was_not_looked_at_has_no_other_attributes() -> None:
 
 def test_every_signature_can_be_read() -> None:
     assert all(op.signature.order is not None for op in all_operators())
+
+
+@pytest.mark.parametrize("name", ["mod", "io", "metric", "optimizer", "callback", "kv", "nd", "sym"])
+def test_completion_shows_what_a_module_has_for_users(name: str) -> None:
+    module = getattr(mx, name)
+    assert [shown for shown in dir(module) if not shown.startswith("_")] == sorted(
+        shown for shown in module.__all__ if not shown.startswith("_")
+    )

@@ -130,6 +130,7 @@ def test_training_changes_nothing() -> None:
     assert {*changes(FIT.format(options="") + FAIL)} <= {"native threads"}
 
 
+@pytest.mark.slow
 def test_compiled_training_changes_nothing() -> None:
     found = changes(FIT.format(options=', backend="aot_eager"') + FAIL)
     assert {*found} <= {"native threads"}, found

@@ -55,6 +55,7 @@ def records(prefix: Path) -> dict[int, bytes]:
     [
         (["--no-shuffle"], {"": "0\t0.000000\ta.jpg\n1\t0.000000\tb.png\n2\t0.000000\tc.JPEG\n"}),
         (["--no-shuffle", "--exts", ".png"], {"": "0\t0.000000\tb.png\n"}),
+        (["--exts", ".png", ".JPG", "--no-shuffle"], {"": "0\t0.000000\ta.jpg\n1\t0.000000\tb.png\n"}),
         (
             ["--no-shuffle", "--recursive", "--exts", ".png"],
             {"": "0\t0.000000\tb.png\n1\t1.000000\tcats/d.png\n2\t2.000000\tdogs/e.png\n"},
@@ -172,9 +173,9 @@ def test_mistakes(arguments, says, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--chunks", "0"], "--chunks: must be at least 1; got 0"),
-        (["--train-ratio", "1.5"], "--train-ratio: must be from 0 to 1; got 1.5"),
-        (["--encoding", ".gif"], "--encoding: invalid choice: '.gif'"),
+        (["--chunks", "0"], "Invalid value for '--chunks': 0 is not in the range x>=1"),
+        (["--train-ratio", "1.5"], "Invalid value for '--train-ratio': 1.5 is not in the range 0"),
+        (["--encoding", ".gif"], "Invalid value for '--encoding': '.gif' is not one of '.jpg', '.png'"),
     ],
 )
 def test_usage(flags, says, capsys):

@@ -226,7 +226,7 @@ def test_constant_array_broadcasts(made):
         (
             lambda: filled(init.FusedRNN(init.One(), 3, 1, "gru"), "x_weight", (50,)),
             ShapeError,
-            "FusedRNN: 'x_weight' must have as many elements as 1 layer.* of 3 with mode 'gru' .*; got 50",
+            "FusedRNN: the size of 'x_weight' must fit 1 layer.* of 3 with mode 'gru' .*; got 50",
         ),
         (
             lambda: init.FusedRNN(None, 3, 1, "gru")._init_weight("x", array(np.zeros(90))),

@@ -71,6 +71,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "Symbol.simple_bind": lambda: X.simple_bind(mx.cpu(), x=(2,), **WRONG),
     "Symbol.eval": lambda: X.eval(x=mx.nd.ones((2,)), **WRONG),
     "init.create": lambda: mx.init.create("xavier", **WRONG),
+    "profiler.set_config": lambda: mx.profiler.set_config(**WRONG),
     "metric.create": lambda: mx.metric.create("acc", **WRONG),
     "BucketingModule.load": lambda: mx.mod.BucketingModule.load_dict(lambda key: NET, 1, {}, {}, **WRONG),
     "BucketingModule.load_dict": lambda: mx.mod.BucketingModule.load_dict(lambda key: NET, 1, {}, {}, **WRONG),
@@ -260,6 +261,31 @@ MODULES: dict[str, Callable[[], Any]] = {
 def test_bind_of_a_module_refuses_what_it_does_not_know(name: str) -> None:
     with pytest.raises(TypeError, match="for_traning"):
         MODULES[name]().bind([("data", (2, 3))], [("softmax_label", (2,))], for_traning=False)
+
+
+CONSTRUCTORS: dict[str, tuple[Callable[[], object], str]] = {
+    "Module": (lambda: mx.mod.Module(NET, data_name=["data"]), "data_names"),
+    "BucketingModule": (lambda: mx.mod.BucketingModule(lambda key: NET, 1, contxt=mx.cpu()), "context"),
+    "NDArrayIter": (lambda: mx.io.NDArrayIter(mx.nd.ones((2,)), batchsize=2), "batch_size"),
+    "Speedometer": (lambda: mx.callback.Speedometer(2, frequnt=3), "frequent"),
+    "EarlyStopping": (lambda: mx.callback.EarlyStopping(patients=3), "patience"),
+    "ReduceLROnPlateau": (lambda: mx.callback.ReduceLROnPlateau(factr=0.1), "factor"),
+    "TensorBoard": (lambda: mx.callback.TensorBoard("runs", histogram=True), "histograms"),
+    "Monitor": (lambda: mx.mon.Monitor(1, patern=".*"), "pattern"),
+    "Profile": (lambda: mx.profiler.Profile(skips=2), "skip"),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_a_constructor_names_the_keyword_that_is_near(name: str) -> None:
+    make, near = CONSTRUCTORS[name]
+    with pytest.raises(TypeError, match=rf"{name}: no argument '\w+'; did you mean '{near}'"):
+        make()
+
+
+def test_simple_bind_names_its_own_keyword_that_is_near() -> None:
+    with pytest.warns(UserWarning, match="simple_bind: no argument 'grad_reg'; did you mean 'grad_req'"):
+        NET.simple_bind(mx.cpu(), data=(2, 3), grad_reg="write")
 
 
 MISTAKEN_MODULES = {

@@ -40,16 +40,20 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess:
     )
 
 
+def slow(*row):
+    return pytest.param(*row, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("before", "between", "given", "begin"),
     [
         # MXNet's own calls of `logging` show them then.
-        ("logging.getLogger().setLevel(logging.DEBUG)", "", "", "INFO:rebind:"),
+        slow("logging.getLogger().setLevel(logging.DEBUG)", "", "", "INFO:rebind:"),
         ("logging.getLogger().setLevel(logging.INFO)", "", ", logger=logging.getLogger()", "INFO:rebind:"),
         ("logging.basicConfig(level=logging.INFO)", "", "", "INFO:rebind:"),
-        ("", "logging.basicConfig(level=logging.INFO, format='> %(message)s')", "", "> "),
-        ("logging.info('mine'); logging.root.setLevel(logging.INFO)", "", "", "INFO:rebind:"),
-        (CONFIG, "", "", "INFO:rebind:"),
+        slow("", "logging.basicConfig(level=logging.INFO, format='> %(message)s')", "", "> "),
+        slow("logging.info('mine'); logging.root.setLevel(logging.INFO)", "", "", "INFO:rebind:"),
+        slow(CONFIG, "", "", "INFO:rebind:"),
         ("", CONFIG, "", "INFO:rebind:"),  # it disables loggers that there are
         (
             "logging.getLogger('rebind').addHandler(logging.StreamHandler()); logging.root.setLevel(20)",
@@ -57,7 +61,9 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess:
             "",
             "",
         ),
-        ("logging.basicConfig(level=logging.INFO); logging.getLogger('rebind').setLevel(30)", "", "", None),
+        slow(
+            "logging.basicConfig(level=logging.INFO); logging.getLogger('rebind').setLevel(30)", "", "", None
+        ),
         ("", "", "", None),
     ],
 )

@@ -125,7 +125,7 @@ LARGE = 1 << 22
         (lambda: mx.nd.full((LARGE, LARGE), 2), r"full: .*shape \(4194304, 4194304\)"),
         (
             lambda: mx.nd.dot(mx.nd.ones((LARGE, 1)), mx.nd.ones((1, LARGE))),
-            r"dot: there must be memory for the results; got lhs \(4194304, 1\), rhs .*70368744177664 bytes",
+            r"dot: there is not enough memory for the results; got lhs \(4194304, 1\), rhs .*70368744177664 bytes",
         ),
     ],
 )

@@ -55,6 +55,9 @@ REFUSED = [
     (bool, 0.5, "a bool"),
     (Literal["a", "b"], "c", "one of 'a', 'b'"),
     (torch.dtype, "float8", "a dtype"),
+    (torch.dtype, "a", "a dtype"),  # an old letter, of which NumPy warns
+    (torch.dtype, "2(", "a dtype"),  # NumPy's language of records: a ValueError, then a SyntaxError
+    (torch.dtype, "3 8", "a dtype"),
     (tuple[int, ...], "(3,", "a tuple of ints"),
     (tuple[int, ...], "((((" * 300, "a tuple of ints"),
     (tuple[int, ...], "__import__('os')", "a tuple of ints"),

@@ -31,7 +31,7 @@ def test_every_stub_is_beside_its_module() -> None:
 @pytest.mark.slow  # `make types` checks the same files
 def test_mypy_takes_right_calls_and_refuses_wrong_ones() -> None:
     pytest.importorskip("mypy")
-    checked = run("-m", "mypy", "tests/typed_calls.py", "examples")
+    checked = run("-m", "mypy", "tests/typed", "examples")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 

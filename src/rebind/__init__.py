@@ -4,11 +4,11 @@
 (`mx.mod`), and the files of MXNet, both ways.
 """
 
-import importlib
-import os
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+import collections.abc as _abc
+import importlib as _importlib
+import os as _os
+import typing as _typing
+from functools import partial as _partial
 
 from . import config
 from .tune import tune
@@ -19,12 +19,12 @@ if config.get("REBIND_TUNE"):  # before PyTorch is loaded, which allocates
 # isort: split
 from . import autograd, errors, executor, ndarray, scope, symbol
 from ._version import __version__
-from .annotations import unquote
+from .annotations import unquote as _unquote
 from .device import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from .errors import MXNetError
 from .executor import Executor
-from .first_use import OnFirstUse
-from .legacy import OldPaths
+from .first_use import OnFirstUse as _OnFirstUse
+from .legacy import OldPaths as _OldPaths
 from .ndarray import NDArray
 from .scope import AttrScope
 from .symbol import Symbol
@@ -36,41 +36,43 @@ name = attribute = scope
 nd.CachedOp = executor.CachedOp  # MXNet has it there; it needs what is above `ndarray`
 
 
-def _function(module: str, name: str) -> Callable[..., Any]:
+def _function(module: str, name: str) -> _abc.Callable[..., _typing.Any]:
     """Return a function of a module that is imported when a program first uses it."""
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    return getattr(_importlib.import_module(f"{__name__}.{module}"), name)
 
 
 #: Modules that are imported when a program first uses them, by the names that they have here: few use all of them.
 #: Nothing below them needs them; what is registered by name (optimizers, metrics, ...) is in the module that looks
 #: the name up.
-_ON_FIRST_USE = OnFirstUse(
+_ON_FIRST_USE = _OnFirstUse(
     {
-        name: partial(importlib.import_module, f"{__name__}.{module}")
+        name: _partial(_importlib.import_module, f"{__name__}.{module}")
         for name, module in {
             **{
                 module: module
                 for module in (
                     "callback", "checkpoint", "convert", "distributed", "initializer", "io", "kvstore",
                     "lr_scheduler", "metric", "model", "models", "module", "monitor", "onnx", "operator",
-                    "optimizer", "progress", "protocols", "random", "recordio", "rnn", "test_utils", "viz",
+                    "optimizer", "profiler", "progress", "protocols", "pytorch", "random", "recordio", "rnn",
+                    "test_utils", "viz",
                 )
             },
             "init": "initializer", "kv": "kvstore", "mod": "module", "mon": "monitor", "visualization": "viz",
         }.items()
     } | {
-        name: partial(_function, module, name)
-        for name, module in {"show_versions": "doctor", "to_torch": "pytorch"}.items()
+        name: _partial(_function, module, name)
+        for name, module in {"show_versions": "doctor", "to_torch": "pytorch", "from_torch": "pytorch"}.items()
     }
 )  # fmt: skip
 
 __all__ = [
     "AttrScope", "Context", "Device", "Executor", "MXNetError", "NDArray", "Symbol", "__version__",
     "attribute", "autograd", "callback", "checkpoint", "config", "context", "cpu", "cpu_pinned",
-    "current_context", "current_device", "errors", "executor", "executor_manager", "gpu", "init",
+    "current_context", "current_device", "errors", "executor", "executor_manager", "from_torch", "gpu", "init",
     "initializer", "install_as_mxnet", "io", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
-    "models", "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "random",
-    "recordio", "rnn", "scope", "sym", "symbol", "test_utils", "to_torch", "tune", "util", "visualization", "viz",
+    "models", "module", "mon", "monitor", "name", "nd", "ndarray", "num_gpus", "operator", "optimizer", "profiler",
+    "random", "recordio", "rnn", "scope", "show_versions", "sym", "symbol", "test_utils", "to_torch", "tune", "util",
+    "visualization", "viz",
 ]  # fmt: skip
 
 
@@ -85,10 +87,10 @@ def install_as_mxnet() -> None:
     install()
 
 
-unquote(__name__)
-OldPaths().install()  # for `import rebind.base` and the other modules of `legacy`
+_unquote(__name__)
+_OldPaths().install()  # for `import rebind.base` and the other modules of `legacy`
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from . import callback as callback
     from . import checkpoint as checkpoint
     from . import contrib as contrib
@@ -111,6 +113,8 @@ if TYPE_CHECKING:
     from . import monitor as monitor
     from . import operator as operator
     from . import optimizer as optimizer
+    from . import profiler as profiler
+    from . import pytorch as pytorch
     from . import random as random
     from . import recordio as recordio
     from . import registry as registry
@@ -128,10 +132,11 @@ if TYPE_CHECKING:
     from .legacy import misc as misc
     from .legacy import runtime as runtime
     from .legacy import util as util
+    from .pytorch import from_torch as from_torch
     from .pytorch import to_torch as to_torch
 else:  # hidden from type checkers, to which a `__getattr__` would make every name valid
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> _typing.Any:
         """Return a module that is imported on first use: `mx.mod`, `mx.io`; or MXNet's `mx.engine`, `mx.img`, ..."""
         if name.startswith("__"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -141,7 +146,7 @@ else:  # hidden from type checkers, to which a `__getattr__` would make every na
             from .compat import attribute
 
             found = attribute(name)
-        unquote(__name__)
+        _unquote(__name__)
         return found
 
     def __dir__() -> list[str]:
@@ -150,9 +155,14 @@ else:  # hidden from type checkers, to which a `__getattr__` would make every na
         return sorted({*(name for name in globals() if name.startswith("__")), *__all__, *names_at_top()})
 
 
-# Last, as what the roles need must be there: a server or scheduler of a job never comes back from here.
-if "DMLC_ROLE" in os.environ:
-    from . import kvstore  # it has the loop of a server
-    from .distributed import take_role
+if config.get("MXNET_PROFILER_AUTOSTART"):
+    from .profiler.control import start_from_environment as _start_from_environment
 
-    take_role()
+    _start_from_environment()
+
+# Last, as what the roles need must be there: a server or scheduler of a job never comes back from here.
+if "DMLC_ROLE" in _os.environ:
+    from . import kvstore  # it has the loop of a server
+    from .distributed import take_role as _take_role
+
+    _take_role()

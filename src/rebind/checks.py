@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from .errors import ArgumentError, MissingFileError, MXNetError, NoPermissionError, ParameterError, shown
+from .errors import (
+    ArgumentError,
+    ExistingFileError,
+    MissingFileError,
+    MXNetError,
+    NoPermissionError,
+    ParameterError,
+    UnknownArgumentError,
+    near_names,
+    shown,
+)
 
 __all__ = [
     "BYTES", "COUNT", "DICT", "FLAG", "FUNCTION", "INT", "LIST", "NUMBER", "PAIRS", "PATH", "PROBABILITY", "TEXT",
-    "WHOLE", "Kind", "an", "check_folder", "check_instance", "check_kind", "check_numbers", "check_writable",
-    "or_none", "warn_user",
+    "WHOLE", "Kind", "an", "check_folder", "check_instance", "check_keywords", "check_kind", "check_new_folder",
+    "check_numbers", "check_writable", "or_none", "refuses_unknown", "warn_user",
 ]  # fmt: skip
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _PACKAGE = str(Path(__file__).parent) + os.sep
+#: What other libraries, and older MXNet, call the number of epochs.
+_EPOCHS = (
+    "epoch", "epochs", "max_epoch", "n_epoch", "n_epochs", "nb_epoch", "num_epochs", "num_round", "num_rounds",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -165,6 +184,69 @@ def check_folder(path: str, who: str) -> None:
             f"{who}: the folder {str(folder)!r} of {str(path)!r} must exist. Make it with "
             f"os.makedirs({str(folder)!r}, exist_ok=True)."
         )
+
+
+def check_new_folder(path: object, who: str) -> None:
+    """Raise an error when files cannot go into a folder that is made where it does not exist: a file is in its way.
+
+    >>> check_new_folder("runs/first", "TensorBoard")
+    >>> check_new_folder(3, "TensorBoard")
+    Traceback (most recent call last):
+    rebind.errors.ArgumentError: TensorBoard: folder must be a path; got 3
+    """
+    check_kind(who, PATH, folder=path)
+    folder = Path(os.fsdecode(path))  # type: ignore[arg-type]  # a path, by the check
+    file = next((each for each in (folder, *folder.parents) if each.is_file()), None)
+    if file is not None:
+        raise ExistingFileError(
+            f"{who}: folder must be a folder, new or existing; {str(file)!r} is a file. Choose another name."
+        )
+
+
+def check_keywords(who: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise an error for a keyword that a function does not have, with the near names.
+
+    >>> check_keywords("lenet", ["num_clases"], ["num_classes"])
+    Traceback (most recent call last):
+    rebind.errors.UnknownArgumentError: lenet: no argument 'num_clases'; did you mean 'num_classes'?
+    >>> check_keywords("lenet", ["depth"], ["num_classes"])
+    Traceback (most recent call last):
+    rebind.errors.UnknownArgumentError: lenet: no argument 'depth'. Arguments: num_classes.
+    """
+    for name in given:
+        if name not in known:
+            near = near_names(name, known)
+            listed = f" Arguments: {', '.join(known)}." if near == "." else ""
+            raise UnknownArgumentError(f"{who}: no argument {name!r}{near}{listed}")
+
+
+def refuses_unknown(function: Callable[P, R]) -> Callable[P, R]:
+    """Let the error for a keyword that a method or a constructor does not have name the nearest one; a decorator.
+
+    Python's own message does so from 3.13 on.
+
+    >>> import rebind as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
+    >>> mx.mod.Module(net, label_names=None).bind([("data", (2, 3))], for_traning=False)
+    Traceback (most recent call last):
+    rebind.errors.UnknownArgumentError: bind: no argument 'for_traning'; did you mean 'for_training' or 'force_rebind'?
+    >>> mx.mod.Module(net, contxt=mx.cpu())
+    Traceback (most recent call last):
+    rebind.errors.UnknownArgumentError: Module: no argument 'contxt'; did you mean 'context'?
+    """
+    owner, _, name = function.__qualname__.rpartition(".")
+    who = owner if name == "__init__" else name
+    known = list(inspect.signature(function).parameters)[1:]  # the first is the object
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **given: P.kwargs) -> R:
+        for name in given:
+            if name in _EPOCHS and "num_epoch" in known:
+                raise UnknownArgumentError(f"{who}: no argument {name!r}; did you mean 'num_epoch'?")
+        check_keywords(who, given, known)
+        return function(*args, **given)
+
+    return checked
 
 
 def check_writable(path: str, who: str) -> None:

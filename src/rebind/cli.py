@@ -1,45 +1,59 @@
-"""What ``rebind run``, ``launch`` and ``im2rec`` do; `rebind_command` has their flags, `convert` the rest.
-
-``rebind run train.py --args`` runs a program with ``import mxnet as mx`` as it is; ``rebind launch -n 4 COMMAND``
-starts the processes of a job; ``rebind im2rec`` packs pictures.
-"""
+"""What ``rebind run train.py --args`` does: it runs a program with ``import mxnet as mx`` as it is."""
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib.machinery import SourceFileLoader
-from types import ModuleType, TracebackType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace, TracebackType
 
-from . import compat, config, im2rec, launch
+from . import compat, config
 from .module.notes import add_note
 from .tune import tune
 
 __all__ = ["run", "run_module", "run_script"]
 
 
-def run(given: argparse.Namespace) -> int:
-    """Run what a command line asks for; return its exit code."""
-    if given.command == "im2rec":
-        return im2rec.run(given)
-    if given.command == "launch":
-        return launch.run(given)
+def run(given: SimpleNamespace) -> int:
+    """Run the script or, with `given.module`, the module that `given.program` begins with; return the exit code.
+
+    With `given.profile` a table of where its time went follows, and a trace is written: to ``train-profile.json`` for
+    ``train.py``, since ``profile.json`` is what `mx.profiler` calls the program's own.
+    """
     _prepare()
     _hide_own_frames()
+    program, *arguments = given.program
+    name = program.rpartition(".")[2] if given.module else Path(os.path.abspath(program)).stem
     try:
-        if given.module:
-            run_module(given.module[0], given.module[1:])
-        else:
-            script, *rest = given.target
-            run_script(script, rest)
+        with _profiled(name) if getattr(given, "profile", False) else nullcontext():
+            if given.module:
+                run_module(program, arguments)
+            else:
+                run_script(program, arguments)
     except (TypeError, ValueError) as error:
         _note_what_numpy_refuses(error)
         raise
     return 0
+
+
+@contextmanager
+def _profiled(name: str) -> Iterator[None]:
+    """Record what a ``with`` block runs, and report it, also after an error; the trace has the program's name."""
+    from .profiler import Profile  # imports much that other runs do not need
+
+    profile = Profile()
+    try:
+        with profile:
+            yield
+    finally:
+        sys.stdout.flush()
+        path = profile.save(f"{name}-profile.json")
+        print(f"{profile}\nThe trace is in {path}: open it in ui.perfetto.dev.", file=sys.stderr)
 
 
 def _note_what_numpy_refuses(error: BaseException) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from .errors import ParameterError
+from .errors import ParameterError, near_names
 
-__all__ = ["OPTIONS", "Option", "get"]
+__all__ = ["OPTIONS", "WITHOUT_EFFECT", "Option", "get", "why_without_effect"]
 
 T = TypeVar("T")
 
@@ -84,6 +84,18 @@ OPTIONS: dict[str, Option] = {
             "kind go together.",
         ),
         Option(
+            "MXNET_PROFILER_AUTOSTART",
+            int,
+            0,
+            "1: the profiler runs from the import on, and writes profile.json at the end.",
+        ),
+        Option(
+            "MXNET_PROFILER_MODE",
+            int,
+            0,
+            "With MXNET_PROFILER_AUTOSTART, 0: operators of graphs only are recorded, 1: all kinds.",
+        ),
+        Option(
             "MXNET_UPDATE_ON_KVSTORE",
             int,
             1,
@@ -126,6 +138,13 @@ OPTIONS: dict[str, Option] = {
             128,
             "How many MB of a text file's numbers `CSVIter` and `LibSVMIter` keep for the next epochs, which need not "
             "parse that part of the file again; 0: none, as in MXNet.",
+        ),
+        Option(
+            "REBIND_MAPPED_FILES",
+            int,
+            1,
+            "Whether nd.load maps the numbers of large arrays into memory: they are read from the file when they are "
+            "first used. Such a file must not be overwritten in place while its arrays are in use; 0: all is read.",
         ),
         Option(
             "REBIND_SIGN_TIMEOUT",
@@ -176,6 +195,67 @@ OPTIONS: dict[str, Option] = {
         ),
     )
 }
+
+_THREADS = "PyTorch has the threads: OMP_NUM_THREADS or torch.set_num_threads sets how many"
+_GPU_MEMORY = "PyTorch manages a GPU's memory: see its PYTORCH_ALLOC_CONF"
+_LOWERED = "a network is always lowered as a whole"
+_ONEDNN = "PyTorch uses oneDNN by itself; torch.backends.mkldnn.flags turns it off"
+_LOGS = "nothing is logged of it"
+_SUMS = "PyTorch sums over devices and workers"
+_C_LIBRARY = "there is no library of MXNet's to load"
+
+#: Variables that MXNet's documentation has and rebind does not, with what is to be known instead.
+WITHOUT_EFFECT: dict[str, str] = {
+    f"MXNET_{name}": reason
+    for reason, names in {
+        _THREADS: "GPU_WORKER_NTHREADS GPU_COPY_NTHREADS GPU_WORKER_NSTREAMS CPU_WORKER_NTHREADS CPU_PRIORITY_NTHREADS "
+        "CPU_NNPACK_NTHREADS OMP_MAX_THREADS KVSTORE_REDUCTION_NTHREADS USE_OPERATOR_TUNING "
+        "USE_NUM_CORES_OPERATOR_TUNING CPU_PARALLEL_SIZE CPU_PARALLEL_COPY_SIZE",
+        "a process that is forked computes in one thread": "MP_WORKER_NTHREADS MP_OPENCV_NUM_THREADS",
+        _GPU_MEMORY: "GPU_MEM_POOL_TYPE GPU_MEM_POOL_RESERVE GPU_MEM_POOL_ROUND_LINEAR_CUTOFF "
+        "GPU_MEM_LARGE_ALLOC_ROUND_SIZE EXEC_NUM_TEMP EXEC_ENABLE_INPLACE EXEC_INPLACE_GRAD_SUM_CAP",
+        "an operator that fails raises its error at once, as with NaiveEngine": "ENGINE_TYPE ENGINE_INFO",
+        _LOWERED: "EXEC_BULK_EXEC_INFERENCE EXEC_BULK_EXEC_TRAIN EXEC_BULK_EXEC_MAX_NODE_TRAIN "
+        "EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD ELIMINATE_COMMON_EXPR USE_FUSION",
+        "REBIND_BACKEND names the backend": "SUBGRAPH_BACKEND",
+        _ONEDNN: "MKLDNN_ENABLED MKLDNN_CACHE_NUM USE_MKLDNN_RNN "
+        "DISABLE_MKLDNN_CONV_OPT DISABLE_MKLDNN_FC_OPT",
+        _LOGS: "EXEC_VERBOSE_LOGGING INFER_STORAGE_TYPE_VERBOSE_LOGGING SUBGRAPH_VERBOSE KVSTORE_LOGTREE "
+        "FUSION_VERBOSE",
+        _SUMS: "KVSTORE_USETREE KVSTORE_TREE_ARRAY_BOUND KVSTORE_TREE_BACKTRACK KVSTORE_TREE_LINK_USAGE_PENALTY "
+        "ENABLE_GPU_P2P",
+        "PyTorch sums float16 in float32": "SAFE_ACCUMULATION",
+        "PyTorch draws the random numbers": "CPU_PARALLEL_RAND_COPY GPU_PARALLEL_RAND_COPY "
+        "GPU_CUDNN_DROPOUT_STATE_COPY",
+        "PyTorch has the scratch memory of operators": "CPU_TEMP_COPY GPU_TEMP_COPY RNN_USE_WEIGHT_CACHE",
+        "nothing is downloaded: files must be there": "GLUON_REPO",
+        _C_LIBRARY: "LIBRARY_PATH ENABLE_CYTHON ENFORCE_CYTHON CUDA_LIB_CHECKING CUDNN_LIB_CHECKING",
+    }.items()
+    for name in names.split()
+} | {
+    "NNVM_EXEC_MATCH_RANGE": "PyTorch has the memory of results",
+    "DMLC_LOG_STACK_TRACE_DEPTH": "an error has the whole traceback of Python",
+    "PS_VERBOSE": "TORCH_DISTRIBUTED_DEBUG=DETAIL has PyTorch log its messages",
+    **dict.fromkeys(("PS_RESEND", "PS_RESEND_TIMEOUT"), "TCP sends again what was lost"),
+}
+
+
+def why_without_effect(name: str) -> str:
+    """Return why a variable of MXNet's, or one that begins with ``MXNET_``, changes nothing here; '' of any other.
+
+    >>> why_without_effect("MXNET_ENGINE_TYPE")
+    'MXNET_ENGINE_TYPE has no effect here: an operator that fails raises its error at once, as with NaiveEngine'
+    >>> why_without_effect("MXNET_HOM")
+    "MXNET_HOM has no effect: rebind has no such variable; did you mean 'MXNET_HOME'?"
+    >>> why_without_effect("MXNET_HOME"), why_without_effect("HOME")
+    ('', '')
+    """
+    if name in WITHOUT_EFFECT:
+        return f"{name} has no effect here: {WITHOUT_EFFECT[name]}"
+    if name in OPTIONS or not name.startswith("MXNET_"):
+        return ""
+    near = near_names(name, [*OPTIONS, *WITHOUT_EFFECT]).removesuffix(".")
+    return f"{name} has no effect: rebind has no such variable{near}"
 
 
 def get(name: str) -> Any:

@@ -200,7 +200,7 @@ def cpu_pinned(device_id: int = 0) -> Device:
 
 
 def gpu(device_id: int = 0) -> Device:
-    """Return the GPU number `device_id`; whether it can be used shows at its first use.
+    """Return the GPU number `device_id`; it is checked when it is first used.
 
     >>> gpu(1)
     gpu(1)

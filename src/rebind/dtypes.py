@@ -80,7 +80,8 @@ def torch_dtype(dtype: DTypeLike, who: str = "dtype") -> torch.dtype:
     else:
         try:
             return _BY_NAME[np.dtype(dtype).name].torch
-        except (TypeError, KeyError):
+        # NumPy reads its language of records out of text ("3f4,i2"), with errors of its own, and warns of old letters.
+        except (TypeError, KeyError, ValueError, SyntaxError, DeprecationWarning):
             pass
     raise DTypeError(
         f"{who}: must be one of {', '.join(_BY_NAME)}; got {dtype!r}{near_names(str(dtype), _BY_NAME)}"

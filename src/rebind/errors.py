@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "BoundsError",
     "DTypeError",
     "DeviceError",
+    "ExistingFileError",
     "FormatError",
     "MXNetError",
     "MissingExtraError",
@@ -39,6 +40,7 @@ __all__ = [
     "UnpicklableError",
     "UserCodeError",
     "WorkerError",
+    "missing_operators",
     "near_names",
     "shortened",
     "shown",
@@ -211,6 +213,10 @@ class MissingFileError(MXNetError, FileNotFoundError):
         self.errno = errno.ENOENT
 
 
+class ExistingFileError(MXNetError, FileExistsError):
+    """A file is to be written where one is already."""
+
+
 class NoPermissionError(MXNetError, PermissionError):
     """A file is to be written where the user may not write."""
 
@@ -237,6 +243,16 @@ def near_names(name: str, known: Iterable[str]) -> str:
         return "."
     close = difflib.get_close_matches(str(name), list(known), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else "."
+
+
+def missing_operators(who: str, nodes: Mapping[str, str]) -> MXNetError:
+    """Return the error that MXNet lacks operators, by their names in another framework with a node of each.
+
+    >>> print(missing_operators("import_model", {"Xor3": "b", "Det4": "a"}))
+    import_model: MXNet has no operators for Det4 ('a'), Xor3 ('b')
+    """
+    listed = ", ".join(f"{name} ({node!r})" for name, node in sorted(nodes.items()))
+    return MXNetError(f"{who}: MXNet has no operators for {listed}")
 
 
 def shortened(text: str, limit: int = LONGEST_MESSAGE) -> str:

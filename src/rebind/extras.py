@@ -10,13 +10,24 @@ from .errors import MissingExtraError
 __all__ = ["imported"]
 
 
-def imported(module: str, extra: str, who: str) -> Any:
+def imported(module: str, extra: str, who: str | None = None, *, package: str | None = None) -> Any:
     """Return a module of a package that an extra installs.
+
+    Parameters
+    ----------
+    module
+        The module's whole name.
+    extra
+        The extra that installs it.
+    who
+        Whose need it is; None for operators, whose names are added to their messages by the caller.
+    package
+        What messages call it; by default the first part of the module's name.
 
     Raises
     ------
     MissingExtraError
-        Without the package; the message has the command that installs it.
+        Without the package, or with one that cannot be imported; the message has the command that installs it.
 
     Examples
     --------
@@ -29,8 +40,8 @@ def imported(module: str, extra: str, who: str) -> Any:
     """
     try:
         return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
+    except ImportError as error:
         raise MissingExtraError(
-            f"{who}: this needs {package}, which the extra {extra!r} installs: pip install 'rebind[{extra}]'"
+            f"{'' if who is None else f'{who}: '}this needs {package or module.partition('.')[0]}, which the extra "
+            f"{extra!r} installs: pip install 'rebind[{extra}]'"
         ) from error

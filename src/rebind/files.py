@@ -7,14 +7,26 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
 from . import config
 from .checks import check_folder
-from .errors import ParameterError
+from .errors import ExistingFileError, ParameterError
 
-__all__ = ["atomic_write", "data_dir", "data_dir_default"]
+__all__ = ["atomic_write", "check_free", "data_dir", "data_dir_default"]
+
+
+def check_free(who: str, paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Check that there are no files yet under names that are to be written.
+
+    >>> check_free("export", ["no/such/file.onnx"])
+    """
+    for path in paths:
+        if os.path.lexists(path):
+            raise ExistingFileError(
+                f"{who}: {os.fspath(path)!r} is there already; overwrite=True (--force) replaces it."
+            )
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from .absent import old_names
+from .completion import listing
 
 __all__ = ["OnFirstUse"]
 
@@ -79,6 +80,8 @@ class OnFirstUse(Mapping[str, T]):
                 return old(name)
             return namespace.setdefault(name, self[name])
 
+        if "__all__" in namespace:
+            return get, listing(namespace)
         return get, lambda: sorted({*namespace, *self._makers})
 
 

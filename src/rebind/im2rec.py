@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import random
@@ -10,6 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TypeAlias
 
 import numpy as np
@@ -29,7 +29,7 @@ _Packed: TypeAlias = "bytes | FormatError | OSError"
 _SEED = 100
 
 
-def run(given: argparse.Namespace) -> int:
+def run(given: SimpleNamespace) -> int:
     """Make lists or records as the command's flags say; return its exit code."""
     try:
         if given.list:
@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def make_lists(given: argparse.Namespace) -> None:
+def make_lists(given: SimpleNamespace) -> None:
     """Write the list files of a folder.
 
     With several chunks, the number of each is in its files' names. Where there is a part for training, the names
@@ -71,7 +71,7 @@ def make_lists(given: argparse.Namespace) -> None:
 
 
 def _divided(
-    items: list[ListItem], size: int, given: argparse.Namespace
+    items: list[ListItem], size: int, given: SimpleNamespace
 ) -> Iterator[tuple[str, list[ListItem]]]:
     """Yield the name and the items of each list of a chunk."""
     if given.train_ratio == 1:
@@ -86,7 +86,7 @@ def _divided(
     yield "_train", items[test:train]
 
 
-def make_records(given: argparse.Namespace) -> None:
+def make_records(given: SimpleNamespace) -> None:
     """Write a record file with its index for every list file whose name begins with the prefix."""
     prefix = os.path.abspath(given.prefix)
     folder = prefix if os.path.isdir(prefix) else os.path.dirname(prefix)
@@ -101,7 +101,7 @@ def make_records(given: argparse.Namespace) -> None:
         _make_record(path, given)
 
 
-def _make_record(path: str, given: argparse.Namespace) -> None:
+def _make_record(path: str, given: SimpleNamespace) -> None:
     """Write the record file of a list file. It replaces an older one when all of it is there."""
     base = path.removesuffix(".lst")
     whole, unfinished = (f"{base}.idx", f"{base}.rec"), (f"{base}.idx.partial", f"{base}.rec.partial")
@@ -131,7 +131,7 @@ def _make_record(path: str, given: argparse.Namespace) -> None:
         )
 
 
-def _packed_ahead(items: Sequence[ListItem], given: argparse.Namespace) -> Iterator[tuple[ListItem, _Packed]]:
+def _packed_ahead(items: Sequence[ListItem], given: SimpleNamespace) -> Iterator[tuple[ListItem, _Packed]]:
     """Yield each item with its record, in order; threads read and encode those that follow."""
     running: deque[Future[_Packed]] = deque()
     with ThreadPoolExecutor(given.num_thread) as pool:
@@ -149,14 +149,14 @@ def _packed_ahead(items: Sequence[ListItem], given: argparse.Namespace) -> Itera
                 future.cancel()
 
 
-def _packed_or_error(item: ListItem, given: argparse.Namespace) -> _Packed:
+def _packed_or_error(item: ListItem, given: SimpleNamespace) -> _Packed:
     try:
         return packed(item, given)
     except (FormatError, OSError) as error:
         return error
 
 
-def packed(item: ListItem, given: argparse.Namespace) -> bytes:
+def packed(item: ListItem, given: SimpleNamespace) -> bytes:
     """Return the record of a picture."""
     path = os.path.join(given.root, item.path)
     with open(path, "rb") as file:

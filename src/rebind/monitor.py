@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from .absent import old_names
-from .checks import FUNCTION, Kind, check_kind, or_none
+from .checks import FUNCTION, Kind, check_kind, or_none, refuses_unknown
 from .errors import ArgumentError, NonFiniteError, ParameterError
 from .executor import Executor
 from .logs import log
@@ -100,6 +100,7 @@ class Monitor:
     [(1, 'e_output', '1.0')]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         interval: int,

@@ -13,6 +13,7 @@ from .errors import ArgumentError, NameLookupError, ParameterError, near_names, 
 __all__ = ["Registry", "get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 T = TypeVar("T")
+E = TypeVar("E")
 
 
 class Registry(Generic[T]):
@@ -57,7 +58,7 @@ class Registry(Generic[T]):
             return self._add(names[0], (names[0].__name__,))
         return lambda entry: self._add(entry, names or (entry.__name__,))
 
-    def alias(self, *names: str) -> Callable[[T], T]:
+    def alias(self, *names: str) -> Callable[[E], E]:
         """Register additional names; a decorator.
 
         >>> shapes = Registry("shape")
@@ -69,7 +70,7 @@ class Registry(Generic[T]):
         """
         return lambda entry: self._add(entry, names)
 
-    def _add(self, entry: T, names: tuple[str, ...]) -> T:
+    def _add(self, entry: Any, names: tuple[str, ...]) -> Any:
         for name in names:
             old = self._entries.get(name.lower())
             if old is not None and old is not entry:

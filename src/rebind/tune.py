@@ -67,7 +67,7 @@ class Tuning:
 
 
 def tune(*, memory: bool = True) -> Tuning:
-    """Set what makes training faster in this process, for everything that runs in it; return what was set.
+    """Change settings of the whole process that make training faster; return what was set.
 
     A setting of the user's own in the environment stands. To call it again changes nothing. ``rebind run`` and ``rebind
     launch`` have it called in the programs that they start, before PyTorch is loaded, as ``REBIND_TUNE=1`` in the

@@ -42,6 +42,11 @@ class Tuning:
     #: computed again if it is smaller than the largest input by this factor: that would cost more than it is worth.
     saved_tensor_factor: int = 16
 
+    # Commands.
+
+    #: A command that takes longer than so many seconds shows a bar in a terminal: less is no wait.
+    bar_delay_seconds: float = 2.0
+
     # Executors: inputs and outputs.
 
     #: Outputs of so many elements or fewer are copied out of inference mode: that takes less time than to look at their
@@ -132,6 +137,11 @@ class Tuning:
     #: How many forms of calls (types and parameters) an imperative function remembers: a program may compute parameters
     #: without end.
     remembered_call_forms: int = 1024
+    #: From so many bytes on a new array is in huge pages, if the system has them: glibc gives it memory of its own, and
+    #: a lazy update of its rows takes 0.4 to 0.7 of the time (docs/performance.md, "Sparse arrays").
+    huge_page_bytes: int = 32 * 2**20
+    #: From so many bytes on the numbers of an array in a file are mapped, not read (docs/sparse.md, "Large files").
+    mapped_array_bytes: int = 64 * 2**20
     #: Up to so many bytes a copy to a GPU goes through pinned memory. Larger ones, such as of parameters, are few, and
     #: pinned memory stays with the process.
     pinned_copy_bytes: int = 1 << 28

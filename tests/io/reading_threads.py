@@ -1,6 +1,7 @@
 """The threads that read ahead and decode."""
 
 import threading
+import time
 
 
 def reading_threads() -> list[threading.Thread]:
@@ -12,6 +13,8 @@ def reading_threads() -> list[threading.Thread]:
 
 def threads_left() -> list[threading.Thread]:
     """Return those that do not end by themselves; one that was told to end may have a batch to read before."""
-    for each in reading_threads():
-        each.join(60)
-    return reading_threads()
+    # One that ends may have begun another one to read its last batch.
+    end = time.monotonic() + 60
+    while (left := reading_threads()) and time.monotonic() < end:
+        left[0].join(1)
+    return left

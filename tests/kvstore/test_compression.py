@@ -23,6 +23,7 @@ def expected(compression, gradient, residual):
     return sent, (held - sent).astype(held.dtype)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     "compression", [Compression("2bit", 0.5), Compression("2bit", 0.3), Compression("1bit", 0.1)]
@@ -104,7 +105,7 @@ def test_parameters_that_are_refused(params, says):
 
 def test_a_word_too_many_is_said():
     with pytest.warns(
-        UserWarning, match="has no 'thresold', which changes nothing; did you mean 'threshold'"
+        UserWarning, match="has the unknown key 'thresold', which is ignored; did you mean 'threshold'"
     ):
         Compression.of({"type": "2bit", "thresold": 0.1})
 

@@ -328,7 +328,7 @@ def train_asynchronously(folder: str, kind: str, epochs: int) -> dict[str, np.nd
     }
 
 
-@pytest.mark.parametrize("kind", ["plain", "svrg"])
+@pytest.mark.parametrize("kind", [pytest.param("plain", marks=pytest.mark.slow), "svrg"])
 def test_dist_async_trains_and_resumes_each_kind(kind, tmp_path):
     for name in ("whole", "halves", "two"):
         (tmp_path / name).mkdir()

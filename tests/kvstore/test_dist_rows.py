@@ -68,9 +68,11 @@ def push_rows(kind: str, stype: str) -> tuple[int, int, np.ndarray]:
     sent, at_sockets = store._job.bytes_sent - sent, sent_by_sockets() - before
     found = mx.nd.zeros(TABLE)
     store.pull("w", out=found)
+    store.barrier()  # a worker that leaves takes its connections along, whose bytes others still count
     return sent, at_sockets, found.asnumpy()[:300]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("stype", ["default", "row_sparse"])
 @pytest.mark.parametrize(("kind", "servers"), [("dist_sync", 0), ("dist_async", 2)])
 def test_only_rows_travel(kind: str, servers: int, stype: str) -> None:
@@ -122,6 +124,7 @@ def push_in_turn(kind: str, stype: str, optimizer: str, folder: str = "") -> dic
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("stype", ["default", "row_sparse"])
 def test_pushes_and_states_are_those_of_one_process(stype: str, optimizer: str, tmp_path: Path) -> None:
@@ -156,6 +159,7 @@ def push_one_by_one(kind: str, stype: str, optimizer: str, folder: str) -> dict[
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("servers", [0, 2])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "rmsprop"])
 @pytest.mark.parametrize("stype", ["default", "row_sparse"])
@@ -205,7 +209,7 @@ def train_by_averages(stype: str, sparse_grad: bool, momentum: float) -> dict[st
     return weights(train(*given, sparse_grad=sparse_grad))
 
 
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("momentum", [pytest.param(0.0, marks=pytest.mark.slow), 0.9])
 def test_averages_of_rows_are_those_of_weights(momentum: float) -> None:
     expected, _ = run_job(train_by_averages, 2, "default", False, momentum)
     for stype in ("default", "row_sparse"):

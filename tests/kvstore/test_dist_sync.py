@@ -28,6 +28,7 @@ def push_ranks(kind: str) -> list[np.ndarray]:
     return first + [array.asnumpy() for array in found]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["dist", "dist_sync", "dist_device_sync", "dist_sync_device"])
 @pytest.mark.parametrize("count", [2, 3])
 def test_pull_returns_the_sum_of_what_all_workers_pushed(kind, count):

@@ -53,7 +53,10 @@ def expected(counts: list[int], epochs: int, accumulate: int, update_every: int)
 
 @pytest.mark.parametrize(
     ("counts", "accumulate", "update_every"),
-    [([10, 6], 1, 2), ([4, 14], 1, 3), ([10, 6], 2, 2), ([2, 12, 4], 1, 8)],
+    [
+        *(([10, 6], 2, 2), ([2, 12, 4], 1, 8)),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in (([10, 6], 1, 2), ([4, 14], 1, 3))),
+    ],
 )
 def test_workers_take_as_many_steps_and_average_at_the_end_of_an_epoch(counts, accumulate, update_every):
     wanted = expected(counts, 2, accumulate, update_every)
@@ -95,7 +98,7 @@ def train_each(folder: str) -> dict[str, dict[str, np.ndarray]]:
     return found
 
 
-@pytest.mark.parametrize("momentum", ["0", "0.9"])
+@pytest.mark.parametrize("momentum", [pytest.param("0", marks=pytest.mark.slow), "0.9"])
 def test_every_kind_resumes_exactly_between_two_averages(momentum, tmp_path):
     variables = every(3) | {"REBIND_OUTER_MOMENTUM": momentum}
     whole = run_job(train_each, 2, str(tmp_path), environment=variables)
@@ -124,7 +127,7 @@ def other_workers(folder: str, epochs: int) -> np.ndarray:
     return module.get_params()[0]["one_weight"].asnumpy()
 
 
-@pytest.mark.parametrize("counts", [(2, 3), (3, 1)])
+@pytest.mark.parametrize("counts", [(2, 3), pytest.param((3, 1), marks=pytest.mark.slow)])
 def test_another_number_of_workers_resumes_between_two_epochs(counts, tmp_path):
     first, then = counts
     begun = run_job(other_workers, first, str(tmp_path), 1)
@@ -267,7 +270,7 @@ def read_digits(options: dict[str, float]) -> float:
     return share
 
 
-@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_averages_read_digits_as_well_as_sums_of_gradients(workers):
     pytest.importorskip("sklearn")
     whole, *_ = run_job(read_digits, workers, {}, timeout=300)

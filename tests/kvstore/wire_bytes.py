@@ -25,4 +25,6 @@ def push(kind: str, update_every: int = 1) -> tuple[int, int]:
         store.push("w", gradient)
         store.pull("w", out=gradient)
     store.barrier()
-    return sent_by_sockets() - before, store._job.bytes_sent - sent
+    counted = sent_by_sockets() - before, store._job.bytes_sent - sent
+    store.barrier()  # a worker that leaves takes its connections along, whose bytes others still count
+    return counted

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from rebind.launch.arguments import Request
-from rebind_command import parse
+from rebind_command import main
+from rebind_command.launch import parse
 
 
 def request(line: str) -> Request:
-    return Request.of(parse(["launch", *line.split()]))
+    return Request.of(parse(line.split()))
 
 
 def test_flags_of_mxnets_launcher() -> None:
@@ -59,23 +60,28 @@ def test_this_python_runs_a_file_that_is_no_program(tmp_path: Path) -> None:
     ],
 )
 def test_flags_that_do_not_fit(line: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        request(line)
-    assert re.search(f"rebind launch: error: {says}", capsys.readouterr().err)
+    with pytest.raises(SystemExit) as caught:
+        main(["launch", *line.split()])
+    assert caught.value.code == 2
+    assert re.search(f"Error: {says}", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("x", "the following arguments are required: -n/--num-workers"),
-        ("-n 0 x", "argument -n/--num-workers: must be a whole number >= 1; got '0'"),
-        ("-n 1 -s -1 x", "argument -s/--num-servers: "),
-        ("-n 1 --timeout 0 x", "argument --timeout: must be a number of seconds > 0; got '0'"),
-        ("-n 1 --env 1A:2 x", "argument --env: must be NAME or NAME:VALUE; got '1A:2'"),
-        ("-n 1 --launcher docker x", "argument --launcher: invalid choice: 'docker'"),
+        ("x", "Missing option '-n' / '--num-workers'"),
+        ("-n 0 x", "Invalid value for '-n' / '--num-workers': 0 is not in the range x>=1"),
+        ("-n 1 -s -1 x", "Invalid value for '-s' / '--num-servers': -1 is not in the range x>=0"),
+        ("-n 1 --timeout 0 x", "Invalid value for '--timeout': must be a number of seconds > 0; got '0'"),
+        ("-n 1 --env 1A:2 x", "Invalid value for '--env': must be NAME or NAME:VALUE; got '1A:2'"),
+        (
+            "-n 1 --launcher docker x",
+            "Invalid value for '--launcher': 'docker' is not one of 'local', 'ssh',",
+        ),
     ],
 )
 def test_flags_that_cannot_be_read(line: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        request(line)
+    with pytest.raises(SystemExit) as caught:
+        main(["launch", *line.split()])
+    assert caught.value.code == 2
     assert re.search(re.escape(says), capsys.readouterr().err)

@@ -49,7 +49,7 @@ def test_a_job_on_this_machine(tmp_path: Path) -> None:
             assert {address for listed in each["listening"].values() for address in listed} <= LOOPBACK
 
 
-@pytest.mark.parametrize("launcher", ["ssh", "mpi"])
+@pytest.mark.parametrize("launcher", ["ssh", pytest.param("mpi", marks=pytest.mark.slow)])
 def test_jobs_of_other_launchers(launcher: str, tmp_path: Path) -> None:
     # Programs in the place of ssh, mpirun and srun run the commands here.
     (folder := tmp_path / "here").mkdir()
@@ -96,7 +96,10 @@ sys.stdout.flush()
     ("launcher", "how", "sentence", "last_line"),
     [
         ("local", "dies", ") was ended by SIGKILL.", ""),
-        ("local", "raises", ") ended with exit code 1: ValueError: sample 17 is broken.", "worker 1 | [rank1]: Value"),
+        pytest.param(
+            "local", "raises", ") ended with exit code 1: ValueError: sample 17 is broken.",
+            "worker 1 | [rank1]: Value", marks=pytest.mark.slow,
+        ),
         # srun starts all workers: what became of one is known from its sign of life.
         ("slurm", "raises", ") ended with exit code 1: ValueError: sample 17 is broken.", ""),
     ],

@@ -25,7 +25,7 @@ with warnings.catch_warnings(record=True) as caught:
 kv = mx.kv.create("dist_sync")
 print(mx.__name__, mx.__version__, kv.num_workers, [str(each.message) for each in caught])
 """
-ALONE = "this is one of 2 workers, each of which trains alone with this store, and writes the same files"
+ALONE = "With this store each worker trains a network of its own, and all write the same files"
 
 
 def test_workers_find_mxnet_and_hear_once_that_a_local_store_leaves_them_alone(tmp_path: Path) -> None:
@@ -65,7 +65,9 @@ def test_fit_with_a_local_store_in_a_job_warns(kind: str | None, monkeypatch: py
         monkeypatch.setenv(name, value)
     base._warn_of_lone_workers.cache_clear()
     weights = {"w": mx.nd.ones((2, 3))}
-    says = ALONE if kind else ALONE.replace("with this store", "without a store")
-    with pytest.warns(UserWarning, match=rf"kvstore {kind!r}: {says}\. Use kvstore='dist_sync'"):
+    says = ALONE if kind else ALONE.replace("With this store", "Without a store")
+    with pytest.warns(
+        UserWarning, match=rf"kvstore {kind!r}: this is one of 2 workers\. {says}\. Use kvstore='dist_sync'"
+    ):
         mx.kvstore.choose_store(kind, 1, weights)
     mx.kvstore.choose_store(kind, 1, weights)  # once

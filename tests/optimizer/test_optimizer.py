@@ -43,6 +43,7 @@ def run(made, weights, grads, steps=4, together=True):
     ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "settings"), FORMS)
 @pytest.mark.parametrize(
     "scaling",
@@ -81,6 +82,7 @@ def test_gradients_stay_as_they_are(name, settings):
         assert torch.equal(one, other)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "settings"), FORMS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_everything_is_written_in_place(name, settings, dtype):

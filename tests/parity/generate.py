@@ -2,8 +2,9 @@
 
 Run with the Python of an environment that has MXNet 1.9.1::
 
-    python -m tests.parity.generate [networks] [files] [operators] [quantized] [control_flow] [unrolled] [updates]
-                                    [optimizers] [feedforward] [inventory] [names] [auxiliary_states] [monitored]
+    python -m tests.parity.generate [networks] [files] [operators] [quantized] [quantize_model] [control_flow]
+                                    [unrolled] [updates] [optimizers] [feedforward] [inventory] [names]
+                                    [auxiliary_states] [monitored]
     python -m tests.parity.generate --check DIR
 
 Without names, everything is made. ``--check`` reads the files that rebind wrote into ``DIR`` (with
@@ -27,6 +28,7 @@ from .generate_names import generate_names
 from .generate_networks import generate_networks
 from .generate_operators import generate_operators
 from .generate_optimizers import generate_optimizers
+from .generate_quantize_model import generate_quantize_model
 from .generate_quantized import generate_quantized
 from .generate_unrolled import generate_unrolled
 from .generate_updates import generate_updates
@@ -37,6 +39,7 @@ PARTS = {
     "files": generate_files,
     "operators": generate_operators,
     "quantized": generate_quantized,
+    "quantize_model": generate_quantize_model,
     "fused": generate_fused,
     "control_flow": generate_control_flow,
     "auxiliary_states": generate_auxiliary_states,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.sampling import sampled
 
 import rebind as mx
 
@@ -14,10 +15,16 @@ from .monitored import WORKSPACES, cases, shown
 
 MANIFEST: dict[str, Any] = read_manifest(DATA / "monitored.json")["cases"]
 CASES = dict(cases())
+ROWS = [
+    pytest.param(name, mode, id=f"{name}-{mode}", marks=marks)
+    for (name, mode), marks in sampled(
+        [(name, mode) for name in MANIFEST for mode in ("inference", "training")],
+        kind=lambda row: (CASES[row[0]].operator, row[1]),
+    )
+]
 
 
-@pytest.mark.parametrize("mode", ["inference", "training"])
-@pytest.mark.parametrize("name", MANIFEST)
+@pytest.mark.parametrize(("name", "mode"), ROWS)
 @pytest.mark.filterwarnings("ignore:Embedding. data must hold indices")
 def test_names_and_hidden_values(name: str, mode: str) -> None:
     case = CASES[name]

@@ -21,7 +21,6 @@ CLASSES: dict[str, str] = NAMES["classes"]
 NUMPY = "the front end that follows NumPy is no part of rebind"
 INSIDE = "of MXNet's own import; it means nothing here"
 ONNX = "private: tables of the conversion"
-STILL = "still to come"
 
 #: Modules that cannot be imported.
 NO_MODULE: dict[str, str] = {
@@ -54,7 +53,7 @@ NO_MODULE: dict[str, str] = {
 #: Modules that are there to be imported: their public names only, beside what they define.
 BY_NAME_ONLY = (
     "contrib.quantization", "contrib.tensorboard", "contrib.io", "kvstore.kvstore_server", "library",
-    "notebook", "profiler", "rtc",
+    "notebook", "rtc",
 )  # fmt: skip
 
 _NOWHERE = {
@@ -87,7 +86,8 @@ NOT_IN: dict[tuple[str, str], str] = {
     ("contrib.autograd", "ctypes"): INSIDE,
     ("kvstore.kvstore_server", "create"): "kvstore.create has it",
     ("onnx.mx2onnx._export_model", "load_module"): ONNX,
-    **dict.fromkeys([("contrib.quantization", name) for name in ("nd_load", "nd_save", "sym_load")], STILL),
+    **dict.fromkeys([("contrib.quantization", name) for name in ("nd_load", "nd_save", "sym_load")], INSIDE),
+    ("profiler", "profiler_kvstore_handle"): "a handle of MXNet's C library",
     ("contrib.autograd", "zeros_like"): "imported there, and used by nobody from there",
 }
 

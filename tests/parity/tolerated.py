@@ -121,8 +121,8 @@ def _prefixed(mx: Any) -> list[float]:
 PROGRAMS: dict[str, tuple[Callable[[Any], Any], str | None]] = {
     "a class of MXNet's as batch_end_callback": (
         lambda mx: fitted(mx, batch_end_callback=mx.callback.Speedometer),
-        "fit: batch_end_callback must be an instance; got the class Speedometer, which is called each time, and what "
-        "it makes is dropped. Is Speedometer(...) meant?",
+        "fit: batch_end_callback must be an instance; got the class Speedometer: each call makes a new object, "
+        "which is dropped. Did you mean Speedometer(...)?",
     ),
     "a class as batch_end_callback": (
         lambda mx: fitted(mx, batch_end_callback=[TakesOne]),

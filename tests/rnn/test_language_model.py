@@ -30,7 +30,7 @@ def run(name: str, *arguments: str | Path) -> str:
 
 
 def test_language_model(tmp_path):
-    printed = run("language_model.py", "--out", tmp_path)
+    printed = run("language_model.py", "--out", tmp_path, "--picture", tmp_path / "curves.png")
     figures = re.findall(r"Epoch \d: perplexity ([\d.]+), of lines held out ([\d.]+)", printed)
     learned, held_out = (list(map(float, each)) for each in zip(*figures, strict=True))
     assert learned == sorted(learned, reverse=True) and learned[-1] < 150

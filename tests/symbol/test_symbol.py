@@ -284,7 +284,7 @@ def test_other_symbols_among_the_keywords_are_refused(compose, kind, says) -> No
         (lambda x: x(y=x), ValueError, "no argument 'y'"),
         (lambda x: x(x, x=x), TypeError, "by position or by name, not both"),
         (lambda x: x._set_attr(a=1), ValueError, "must be a string"),
-        (lambda x: fc()._set_attr(num_hidden="3"), ValueError, "Parameters do not change"),
+        (lambda x: fc()._set_attr(num_hidden="3"), ValueError, "Parameters of an operator cannot be changed"),
         (lambda x: S.Group([x, x + 1])._set_attr(a="1"), TypeError, "choose one"),
         (lambda x: x.infer_shape(y=(2,)), ValueError, "no argument 'y'. Arguments: x."),
         (lambda x: x.infer_shape((2,), x=(2,)), ValueError, "by position or by name"),

@@ -14,7 +14,6 @@ from typing import Any
 from .. import symbol as symbols
 from ..checks import DICT, Kind, check_kind, or_none
 from ..errors import FormatError, MissingFileError, ParameterError, near_names, shown
-from ..files import atomic_write
 from ..logs import log
 from ..ndarray import NDArray, load, save
 from ..symbol import Symbol
@@ -71,8 +70,7 @@ def save_checkpoint(
     check_kind("save_checkpoint", DICT, arg_params=arg_params, aux_params=aux_params)
     path = params_path(prefix, epoch)  # before anything is written
     if symbol is not None:
-        with atomic_write(symbol_path(prefix), "w") as file:
-            file.write(symbol.tojson(remove_amp_cast=remove_amp_cast))
+        symbol.save(symbol_path(prefix), remove_amp_cast)
     write_params(path, arg_params, aux_params)
     log().info('Saved checkpoint to "%s"', path)
 

@@ -10,18 +10,10 @@ __all__ = ["MODULES", "STANDS_FOR"]
 # use instead is in the table of paths, in the row of the path or of one above it.
 MODULES: dict[str, str] = {
     "contrib.io": "DataLoaderIter",
-    "contrib.quantization": """
-        calib_graph combine_histogram quantize_graph quantize_model quantize_model_mkldnn quantize_net quantize_net_v2
-    """,
-    "contrib.tensorboard": "LogMetricsCallback",
     "kvstore_server": "KVStoreServer",
     "library": "load",
     "notebook": "bokeh",
     "notebook.callback": "LiveBokehChart LiveLearningCurve LiveTimeSeries PandasLogger args_wrapper",
-    "profiler": """
-        Counter Domain Event Frame Marker Task dump dump_profile dumps pause profiler_set_config profiler_set_state
-        resume set_config set_kvstore_handle set_state
-    """,
     "rtc": "CudaKernel CudaModule Rtc",
 }
 

@@ -223,7 +223,7 @@ def attribute_below(module: str, name: str) -> Any:
 def names_at_top() -> list[str]:
     """Return the names of modules and functions that ``mx.name`` finds by `attribute`.
 
-    >>> "engine" in names_at_top(), "np_shape" in names_at_top(), "profiler" in names_at_top()
+    >>> "engine" in names_at_top(), "np_shape" in names_at_top(), "nothing" in names_at_top()
     (True, True, False)
     """
     switches = [name for name, where in SHARED.items() if where.startswith("legacy.util:")]

@@ -34,8 +34,8 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     (
         "ctypes", "=ctypes",
         "_ctypes _ctypes.ndarray _ctypes.symbol autograd context contrib.amp.amp engine executor io kvstore "
-        "kvstore.base monitor ndarray ndarray.ndarray ndarray.sparse operator random recordio runtime symbol.contrib "
-        "symbol.symbol util",
+        "kvstore.base monitor ndarray ndarray.ndarray ndarray.sparse operator profiler random recordio runtime "
+        "symbol.contrib symbol.symbol util",
     ),
     ("ctypes", "CFUNCTYPE POINTER c_int c_void_p cast", "autograd operator"),
     ("ctypes", "Structure c_bool c_char c_char_p pointer", "operator"),
@@ -112,7 +112,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         f"{_ESTIMATOR} gluon.contrib.nn.basic_layers gluon.data.vision.datasets "
         "gluon.nn.basic_layers gluon.parameter gluon.rnn.rnn_cell gluon.trainer gluon.utils initializer kvstore.base "
         "model module.base_module module.bucketing_module module.module name ndarray.ndarray ndarray.sparse operator "
-        "optimizer registry symbol.symbol visualization",
+        "optimizer profiler registry symbol.symbol visualization",
     ),
     ("weakref", "=weakref", "gluon.utils"),
     ("zipfile", "=zipfile", "gluon.contrib.data.text gluon.model_zoo.model_store test_utils"),

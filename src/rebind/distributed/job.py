@@ -317,7 +317,7 @@ class Job:
                 )
 
     def barrier(self, what: str = "barrier") -> None:
-        """Wait until all workers have come here.
+        """Wait until all workers have reached this call.
 
         >>> Job(JobEnvironment()).barrier()
         """

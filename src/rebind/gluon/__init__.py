@@ -13,9 +13,9 @@ define such classes import.
 ['data', 'mlp_dense0_weight', 'mlp_dense0_bias', 'mlp_dense1_weight', 'mlp_dense1_bias']
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
 from . import absent, block, nn, parameter, utils
 from .absent import contrib, data, loss, model_zoo, rnn, trainer
 from .block import Block, HybridBlock, SymbolBlock
@@ -29,5 +29,5 @@ __all__ = [
     "utils",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

@@ -1,8 +1,8 @@
 """Pictures: reading, cropping, augmenting, and iterators over files and records of them (``mx.image``)."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
 from . import detection
 from .augmenter import Augmenter, RandomOrderAug, SequentialAug
 from .colour import (
@@ -55,5 +55,5 @@ __all__ = [
     "imread", "imresize", "imrotate", "random_crop", "random_rotate", "random_size_crop", "resize_short", "scale_down",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..errors import FormatError, MissingExtraError, ParameterError
+from ..errors import FormatError, ParameterError
+from ..extras import imported
 
 __all__ = [
     "INTERPOLATIONS",
@@ -47,13 +48,7 @@ def opencv() -> ModuleType:
     MissingExtraError
         When the extra ``image`` is not installed; an `ImportError`.
     """
-    try:
-        # Imported where it is needed: rebind works without the extra.
-        import cv2
-    except ImportError as error:
-        raise MissingExtraError(
-            "this needs OpenCV, which the extra 'image' brings: pip install 'rebind[image]'"
-        ) from error
+    cv2: ModuleType = imported("cv2", "image", package="OpenCV")
     return cv2
 
 

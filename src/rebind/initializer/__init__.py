@@ -5,9 +5,10 @@ zeros, in ``_gamma`` with ones, and so on (`NAME_RULES`); what an initializer is
 initializer of the variable itself (``sym.var(..., init=...)``) takes precedence.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
+from ..completion import listing as _listing
 from .base import (
     NAME_RULES,
     OLD_NAME_RULES,
@@ -50,6 +51,7 @@ __all__ = [
     "initializers",
     "register",
 ]
+__dir__ = _listing(globals())
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, overload
+from typing import TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -58,6 +58,7 @@ OLD_NAME_RULES = (
 Filler: TypeAlias = "Callable[[str, NDArray], object]"
 #: Returns what is logged of an array.
 PrintFunc: TypeAlias = "Callable[[NDArray], object]"
+Class = TypeVar("Class", bound="type[Initializer]")
 
 
 class InitDesc(str):
@@ -260,7 +261,7 @@ def _to_json(value: object) -> object:
 initializers: Registry[type[Initializer]] = Registry("initializer", Initializer)
 
 
-def register(klass: type[Initializer]) -> type[Initializer]:
+def register(klass: Class) -> Class:
     """Register an initializer under the name of its class; a decorator.
 
     >>> @register
@@ -268,10 +269,11 @@ def register(klass: type[Initializer]) -> type[Initializer]:
     >>> create("third")
     Third()
     """
-    return initializers.register(klass)
+    registered: Class = initializers.register(klass)
+    return registered
 
 
-def alias(*aliases: str) -> Callable[[type[Initializer]], type[Initializer]]:
+def alias(*aliases: str) -> Callable[[Class], Class]:
     """Register an initializer under additional names; a decorator.
 
     >>> @alias("a_quarter")

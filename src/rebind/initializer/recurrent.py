@@ -98,8 +98,8 @@ class FusedRNN(Initializer):
         inputs = input_size(arr.size, self._mode, *network)
         if inputs is None:
             raise ShapeError(
-                f"FusedRNN: {name!r} must have as many elements as {self._num_layers} layer(s) of {self._num_hidden} "
-                f"with mode {self._mode!r} in {2 if self._bidirectional else 1} direction(s) have for some number of "
-                f"inputs; got {arr.size}"
+                f"FusedRNN: the size of {name!r} must fit {self._num_layers} layer(s) of {self._num_hidden} with mode "
+                f"{self._mode!r} in {2 if self._bidirectional else 1} direction(s), for some number of inputs; got "
+                f"{arr.size} elements"
             )
         return gate_pieces(self._mode, inputs, *network)

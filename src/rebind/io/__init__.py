@@ -1,8 +1,8 @@
 """Data iterators: what hands a network its batches."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..first_use import OnFirstUse
+from ..first_use import OnFirstUse as _OnFirstUse
 from .batch import DataBatch, DataDesc
 from .iterator import DataIter, ResizeIter
 from .ndarray_iter import NDArrayIter
@@ -26,7 +26,7 @@ __all__ = [
     "ResizeIter",
 ]
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .csv_iter import CSVIter as CSVIter
     from .libsvm_iter import LibSVMIter as LibSVMIter
     from .mnist_iter import MNISTIter as MNISTIter
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .records import ImageRecordUInt8Iter as ImageRecordUInt8Iter
     from .records import ImageRecordUInt8Iter_v1 as ImageRecordUInt8Iter_v1
 else:  # each for files of one kind
-    __getattr__, __dir__ = OnFirstUse.from_modules(
+    __getattr__, __dir__ = _OnFirstUse.from_modules(
         __name__,
         {
             "CSVIter": "csv_iter",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -130,7 +130,8 @@ class DataBatch:
                     "Put a single array in brackets."
                 )
         self.data: Sequence[NDArray] = data  # type: ignore[assignment]  # None: a script fills it in later
-        self.label = label
+        # A program reads the labels of the batches that have some without asking whether these have.
+        self.label: Sequence[NDArray] | Any = label
         self.pad = pad
         self.index = index
         self.bucket_key = bucket_key

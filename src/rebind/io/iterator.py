@@ -51,8 +51,9 @@ class DataIter:
     [[1], [0]]
     """
 
-    provide_data: Sequence[DataDesc]
-    provide_label: Sequence[DataDesc]
+    # Any: programs define them as attributes or as properties, with pairs of name and shape too.
+    provide_data: Any
+    provide_label: Any
     #: Which part of the data it reads, of how many: where workers read a part each, `score` adds up over them.
     part_index: int = 0
     num_parts: int = 1
@@ -216,7 +217,7 @@ class CurrentBatch(DataIter):
         return self._current().data
 
     def getlabel(self) -> Sequence[NDArray]:
-        return self._current().label  # type: ignore[return-value]  # None where a batch has no labels, as in MXNet
+        return self._current().label  # None where a batch has no labels, as in MXNet
 
     def getindex(self) -> Sequence[int] | np.ndarray | None:
         return self._current().index

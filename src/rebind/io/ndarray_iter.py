@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import torch
 
-from ..checks import COUNT, FLAG, check_kind, warn_user
+from ..checks import COUNT, FLAG, check_kind, refuses_unknown, warn_user
 from ..device import current_device
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
@@ -73,6 +73,7 @@ class NDArrayIter(DataIter):
     [([0.0, 1.0], 0), ([2.0, 3.0], 0), ([4.0, 0.0], 1)]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         data: ArrayData,
@@ -121,12 +122,12 @@ class NDArrayIter(DataIter):
             self._shuffle()
 
     @property
-    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+    def provide_data(self) -> list[DataDesc]:
         """Descriptions of a batch's data."""
         return self._provided[0]
 
     @property
-    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+    def provide_label(self) -> list[DataDesc]:
         """Descriptions of a batch's labels."""
         return self._provided[1]
 

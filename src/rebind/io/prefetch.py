@@ -79,7 +79,7 @@ class PrefetchingIter(CurrentBatch):
         return "+".join(text for text in hashes if text) if all(hashes) else None
 
     @property
-    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+    def provide_data(self) -> list[DataDesc]:
         """Descriptions of a batch's data, of all iterators in turn.
 
         >>> import numpy as np
@@ -92,7 +92,7 @@ class PrefetchingIter(CurrentBatch):
         return self._provided("provide_data", self.rename_data)
 
     @property
-    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+    def provide_label(self) -> list[DataDesc]:
         """Descriptions of a batch's labels, of all iterators in turn."""
         return self._provided("provide_label", self.rename_label)
 

@@ -1,8 +1,9 @@
 """Key-value stores: how several devices share gradients and weights. `mx.kv`."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
+from ..completion import listing as _listing
 from .all_reduce import AllReduceStore, TestStore
 from .averaging import Averaging
 from .base import Key, KVStoreBase, capabilities_of, create, stores
@@ -39,6 +40,7 @@ __all__ = [
     "run_server",
     "stores",
 ]
+__dir__ = _listing(globals())
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

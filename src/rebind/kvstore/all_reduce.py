@@ -13,6 +13,7 @@ from ..autograd import pause
 from ..distributed import Job, JobEnvironment, Tag, current_job
 from ..errors import AbsentFeatureError, ArgumentError, ShapeError
 from ..ndarray import NDArray
+from ..observing import observed_exchange
 from ..optimizer import Optimizer
 from ..tuning import current
 from .base import Key, Keys, KVStoreBase, Values, stores
@@ -25,7 +26,7 @@ __all__ = ["AllReduceStore", "TestStore"]
 
 
 class AllReduceStore(KVStoreBase):
-    """A store that keeps nothing: `pushpull` sums over all devices and workers, `broadcast` gives worker 0's values.
+    """A store without values: `pushpull` sums over all devices and workers, `broadcast` copies worker 0's values.
 
     Each worker updates its weights by the sums. These are MXNet's stores ``'horovod'`` and ``'byteps'``, here over
     PyTorch's process groups. All workers must make the same calls in the same order. There is no `init`, `push`,
@@ -75,7 +76,7 @@ class AllReduceStore(KVStoreBase):
         return self._job.size
 
     def barrier(self) -> None:
-        """Wait until all workers have come here."""
+        """Wait until all workers have reached this call."""
         self._job.barrier("KVStore.barrier")
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
@@ -89,6 +90,7 @@ class AllReduceStore(KVStoreBase):
             for target in targets[key_]:
                 sent.copyto(target)
 
+    @observed_exchange("KVStorePushPull")
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """Write the sums over all devices and workers into `out`, by default into the arrays that were given.
 
@@ -149,21 +151,21 @@ class AllReduceStore(KVStoreBase):
     # What there is not.
 
     def init(self, key: Keys, value: Values) -> NoReturn:
-        """Raise an error: the store keeps no values."""
+        """Raise an error: the store holds no values."""
         self._refuse("init", "broadcast() gives all workers the same weights")
 
     def put(self, key: Keys, value: Values) -> NoReturn:
-        """Raise an error: the store keeps no values."""
+        """Raise an error: the store holds no values."""
         self._refuse("put", "broadcast() gives all workers the same weights")
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> NoReturn:
-        """Raise an error: the store keeps no values."""
+        """Raise an error: the store holds no values."""
         self._refuse("push", "Use pushpull()")
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> NoReturn:
-        """Raise an error: the store keeps no values."""
+        """Raise an error: the store holds no values."""
         self._refuse("pull", "Use pushpull()")
 
     def set_optimizer(self, optimizer: Optimizer) -> NoReturn:

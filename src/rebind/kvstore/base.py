@@ -11,6 +11,7 @@ from ..checks import warn_user
 from ..distributed.environment import JobEnvironment
 from ..errors import ArgumentError, NameLookupError, ParameterError, StateError, near_names
 from ..ndarray import NDArray
+from ..observing import observed_exchange
 from ..protocols import StateTree
 from ..registry import Registry
 from .averaging import Averaging, read_averaging
@@ -268,6 +269,7 @@ class KVStoreBase(Updating):
         """
         raise self._undefined("row_sparse_pull()")
 
+    @observed_exchange("KVStorePushPull")
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """Push, then pull into `out` (by default into the arrays that were pushed), of whichever storage type.
 
@@ -438,8 +440,8 @@ def warn_of_lone_workers(name: str | None) -> None:
 def _warn_of_lone_workers(name: str | None, workers: int) -> None:
     store = "without a store" if name is None else "with this store"
     warn_user(
-        f"kvstore {name!r}: this is one of {workers} workers, each of which trains alone {store}, and "
-        f"writes the same files. Use kvstore='dist_sync' for all to train one network."
+        f"kvstore {name!r}: this is one of {workers} workers. {store.capitalize()} each worker trains a network of its "
+        f"own, and all write the same files. Use kvstore='dist_sync' to train one network."
     )
 
 

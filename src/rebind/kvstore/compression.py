@@ -29,7 +29,7 @@ _WHO = "KVStore.set_gradient_compression"
 
 @dataclass(frozen=True)
 class Compression:
-    """How gradients are compressed, with error feedback: what a message leaves out is in one of the next.
+    """How gradients are compressed, with error feedback: what a message leaves out is added to later ones.
 
     The residual is what was not sent so far. Each gradient is first added to it. With ``'2bit'`` an element of the
     residual that is `threshold` or more is sent as ``+threshold``, one that is ``-threshold`` or less as
@@ -79,7 +79,7 @@ class Compression:
             )
         if unknown := [key for key in params if key not in ("type", "threshold")]:
             warn_user(
-                f"{_WHO}: compression_params has no {unknown[0]!r}, which changes nothing"
+                f"{_WHO}: compression_params has the unknown key {unknown[0]!r}, which is ignored"
                 f"{near_names(str(unknown[0]), ['type', 'threshold'])}"
             )
         kinds = [*_PLANES, "none"]

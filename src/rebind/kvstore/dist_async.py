@@ -15,6 +15,7 @@ from ..autograd import pause
 from ..distributed import JSON
 from ..errors import ArgumentError, MXNetError, StateError
 from ..ndarray import NDArray
+from ..observing import observed_exchange
 from ..optimizer import Updater, UpdateScope
 from ..optimizer.arrays import StoredState
 from ..optimizer.plain import settings_of, to_plain
@@ -140,6 +141,7 @@ class DistAsyncStore(ServedStore):
         else:
             self._residuals.compression = compression
 
+    @observed_exchange("KVStorePush")
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Send the sum of the arrays of each key to the servers, which update their values by it; returns at once.
 

@@ -14,6 +14,7 @@ from .. import config
 from ..distributed import FINISHED, JSON, Exchanges, Tag, current_job, first_does
 from ..errors import ArgumentError, StateError
 from ..ndarray import NDArray
+from ..observing import observed_exchange
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..tuning import current
@@ -38,7 +39,7 @@ _ON_DEVICE = {"dist": False, "dist_sync": False, "dist_device_sync": True, "dist
 
 
 class DistSyncStore(KVStore):
-    """A store over all workers of a job, in which a push waits for that of every other worker.
+    """A store over all workers of a job, in which a push waits for the pushes of all other workers.
 
     The elements of each key are divided over the workers. A push sends each worker the gradients of its share; it
     sums them, updates its share, and sends the new weights to all. So each worker keeps the optimizer's states of its
@@ -120,7 +121,7 @@ class DistSyncStore(KVStore):
         return LocalStepsStore(self, averaging)
 
     def barrier(self) -> None:
-        """Wait until all workers have come here."""
+        """Wait until all workers have reached this call."""
         self._settle()
         self._job.barrier("KVStore.barrier")
 
@@ -142,6 +143,7 @@ class DistSyncStore(KVStore):
             # MXNet's rule: the values of worker 0 count.
             broadcast(self._job, "KVStore.init", self._values[k])
 
+    @observed_exchange("KVStorePull")
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
@@ -149,6 +151,7 @@ class DistSyncStore(KVStore):
         self._settle()
         super().pull(key, out, priority, ignore_sparse)
 
+    @observed_exchange("KVStoreRowSparsePull")
     def row_sparse_pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None
     ) -> None:
@@ -172,7 +175,8 @@ class DistSyncStore(KVStore):
         """
         if self._open:
             raise StateError(
-                f"KVStore.begin_push: the last push must have ended; got no push() of {list(self._open)[:3]}"
+                "KVStore.begin_push: all keys of the last begin_push() must have been pushed; not yet pushed: "
+                f"{list(self._open)[:3]}"
             )
         self._settle()  # a weight that arrives late must not overwrite a newer one
         self._note_sparse(keys, sparse)

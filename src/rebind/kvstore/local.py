@@ -15,6 +15,7 @@ from ..ndarray.base import wrap
 from ..ndarray.sparse.csr import CSRStorage
 from ..ndarray.sparse.row_sparse import RowSparseStorage
 from ..ndarray.storage import Storage
+from ..observing import observed_exchange
 from ..ops.storage_types import DENSE
 from ..optimizer import Updater
 from ..protocols import StateTree
@@ -80,6 +81,7 @@ class KVStore(KVStoreBase):
             # A copy, as the caller may write into its array; of the first device's, as all hold the same.
             self._values[k] = arrays[0].copyto(arrays[0].device if self._sums_on_device else cpu())
 
+    @observed_exchange("KVStorePush")
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum the arrays of each key; the sum updates the value of the key or, without an updater, replaces it.
 
@@ -131,6 +133,7 @@ class KVStore(KVStoreBase):
             for k, total, target in zip(handed_keys(keys), totals, stored, strict=True):
                 self._updater(k, total, target)
 
+    @observed_exchange("KVStorePull")
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
@@ -146,6 +149,7 @@ class KVStore(KVStoreBase):
                 else:
                     source.copyto(target)
 
+    @observed_exchange("KVStoreRowSparsePull")
     def row_sparse_pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None
     ) -> None:

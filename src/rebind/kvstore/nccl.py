@@ -9,6 +9,7 @@ from torch.nn.parallel import comm
 
 from ..errors import DeviceError
 from ..ndarray import NDArray
+from ..observing import observed_exchange
 from .base import Key, Keys, Values, stores
 from .local import KVStore
 from .records import is_dense
@@ -61,6 +62,7 @@ class NCCLStore(KVStore):
         tensors = [each.tensor.detach() for each in arrays]
         return NDArray(comm.reduce_add(tensors, tensors[0].get_device()), arrays[0].context)
 
+    @observed_exchange("KVStorePull")
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import importlib
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -20,6 +21,7 @@ from ..errors import NameLookupError, StateError, WorkerError, near_names
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
 from ..ndarray.sparse.row_sparse import RowSparseStorage
+from ..observing import observing
 from ..optimizer import Updater
 from ..optimizer.arrays import StoredState
 from ..optimizer.plain import Plain, add_counts, counts_of, from_plain
@@ -108,6 +110,7 @@ class ParameterServer:
             "set states": self._set_states,
             "progress": self._set_progress,
             "pause": self._pause,
+            "profile": self._profile,
         }
 
     def answer(self, rank: int, request: Message, scratch: Scratch) -> Message:
@@ -124,7 +127,11 @@ class ParameterServer:
         """
         if self._lost:
             raise Unanswerable(self._lost)
-        return self._commands[str(request.header["do"])](rank, request, scratch)
+        do = str(request.header["do"])
+        command = self._commands[do]
+        if observing.served is not None:
+            command = observing.served(f"KVStoreServer {do}", command)
+        return command(rank, request, scratch)
 
     def adopt(self, updater: UpdateFunction) -> None:
         """Update by this from now on, or by a copy of its optimizer.
@@ -279,9 +286,9 @@ class ParameterServer:
                 while not self._lost and (slow := self._too_slow(rank, part)):
                     if not self._moved.wait(deadline - time.monotonic()):
                         raise WorkerError(
-                            f"KVStore.push: worker {rank} may be {self._bound} pushes of {key!r} ahead "
-                            f"(REBIND_STALENESS); it has waited for worker {slow[0]} for {self._timeout:g} s "
-                            "(REBIND_TIMEOUT)"
+                            f"KVStore.push: worker {rank} waited {self._timeout:g} s (REBIND_TIMEOUT) for worker "
+                            f"{slow[0]}, which is more than {self._bound} pushes of {key!r} behind (REBIND_STALENESS). "
+                            "Is that worker still running?"
                         )
             if self._lost:
                 raise Unanswerable(self._lost)
@@ -306,6 +313,12 @@ class ParameterServer:
                 for part in self._parts.values():
                     part.pushed[rank] = max(part.pushed.values(), default=0)
             self._moved.notify_all()
+        return Message({})
+
+    def _profile(self, rank: int, request: Message, scratch: Scratch) -> Message:
+        """Call a function of the profiler, for the servers of this process."""
+        # By name, since the profiler is above what it observes.
+        importlib.import_module("rebind.profiler.control").serve(request.header)
         return Message({})
 
     # The optimizer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import cast
@@ -16,6 +17,7 @@ from ..errors import ArgumentError
 from ..ndarray import NDArray
 from ..ndarray.sparse.row_sparse import RowSparseStorage
 from ..ndarray.storage import Storage
+from ..observing import observed_exchange, observing
 from ..optimizer import Updater
 from ..optimizer.plain import add_counts
 from .base import Key, Keys, Values
@@ -50,6 +52,13 @@ class ServedStore(KVStore):
         self._pushes: list[tuple[ServerLink, Future[Message]]] = []
         self._staleness = Staleness()
         self._has_warned = False
+        observing.store = weakref.ref(self)
+
+    def profile_servers(self, call: str, arguments: dict[str, JSON]) -> None:
+        """Have the profiler of each server do what a call with ``profile_process='server'`` asks for."""
+        for i in range(len(self._servers.links)):
+            header: dict[str, JSON] = {"do": "profile", "call": call, "arguments": arguments, "server": i}
+            self._servers.ask(f"profiler.{call}", i, header)
 
     @property
     def rank(self) -> int:
@@ -111,6 +120,7 @@ class ServedStore(KVStore):
                 ]
             self._servers.ask("KVStore.init", plan.server, header, arrays)
 
+    @observed_exchange("KVStorePull")
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:

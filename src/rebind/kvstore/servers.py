@@ -163,8 +163,9 @@ class Servers:
         while not store.check([key_of_server(number)]):
             if time.monotonic() > deadline:
                 raise WorkerError(
-                    f"kvstore.create('dist_async'): the job is to have {self._job.environment.num_servers} servers "
-                    f"(DMLC_NUM_SERVER); server {number} has not come within {self._timeout:g} s (REBIND_TIMEOUT)"
+                    f"kvstore.create('dist_async'): all {self._job.environment.num_servers} servers of the job "
+                    f"(DMLC_NUM_SERVER) must start; server {number} did not within {self._timeout:g} s "
+                    "(REBIND_TIMEOUT). Look at its log."
                 )
             time.sleep(0.02)
         return json.loads(store.get(key_of_server(number)))

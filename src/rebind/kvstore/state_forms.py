@@ -122,7 +122,7 @@ def join_states(parts: Sequence[StoredState], shape: Sequence[int], key: str | i
     elif all(part == first for part in parts):
         return first
     raise StateError(
-        f"KVStore.optimizer_states: {key!r} is updated in parts, so what the optimizer remembers of it must be an "
-        "array with an element for each of the weight's, or the same for all parts; it differs. An optimizer for which "
-        "that is not so has the update_scope 'weight'."
+        f"KVStore.optimizer_states: {key!r} is updated in parts, so its optimizer state must be an array of the "
+        "weight's shape, or the same in all parts; it differs between parts. Set update_scope = 'weight' in the "
+        "optimizer's class if its update needs the whole weight."
     )

@@ -162,7 +162,8 @@ class Connection:
             if made is not None:
                 made.close()
             raise WorkerError(
-                f"KVStore: a server must listen at {address.host}:{address.port}; got {error!r}"
+                f"KVStore: a server must listen at {address.host}:{address.port}; got {error!r}. Is its process "
+                "still running, and may this machine connect to that port?"
             ) from error
         return made
 

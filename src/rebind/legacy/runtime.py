@@ -62,7 +62,7 @@ def feature_list() -> list[Feature]:
         "MKLDNN": torch.backends.mkldnn.is_available(),
         "OPENCV": importlib.util.find_spec("cv2") is not None,
         "CAFFE": False,
-        "PROFILER": False,
+        "PROFILER": True,
         "DIST_KVSTORE": False,
         "CXX14": False,
         "INT64_TENSOR_SIZE": True,

@@ -4,9 +4,10 @@ A metric is a pure measure on tensors (`correct`, `squared_error`, ...) with a s
 Sums stay on the device of the predictions; only reading them (`get`) waits for it.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
+from ..completion import listing as _listing
 from .base import (
     CompositeEvalMetric,
     CustomMetric,
@@ -48,6 +49,7 @@ __all__ = [
     "np",
     "register",
 ]
+__dir__ = _listing(globals())
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy
 import torch
 from torch import Tensor
+from typing_extensions import TypeVar
 
 from ..errors import ArgumentError, NameLookupError, ShapeError, near_names
 from ..ndarray import NDArray
@@ -25,8 +26,8 @@ Count: TypeAlias = "Tensor | float"
 Joined: TypeAlias = "tuple[Tensor | tuple[Tensor, ...] | float | None, ...]"
 #: What a metric sums up.
 Total: TypeAlias = "Tensor | numpy.ndarray | NDArray | float | Joined"
-#: The kind of sum of one metric.
-Sum = TypeVar("Sum", bound=Total)
+#: The kind of sum of one metric; a program's own metric need not name it.
+Sum = TypeVar("Sum", bound=Total, default=Any)
 T = TypeVar("T")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy
 
@@ -29,6 +29,7 @@ __all__ = [
     "register",
 ]
 
+Class = TypeVar("Class", bound=type[EvalMetric])
 #: ``(label, pred)`` -> the value for a batch, or a sum and the number of samples in it.
 Feval: TypeAlias = Callable[[numpy.ndarray, numpy.ndarray], "float | tuple[float, float]"]
 #: What `create` makes a metric from.
@@ -278,7 +279,7 @@ def members_of(metric: EvalMetric) -> list[EvalMetric]:
     return [metric]
 
 
-def register(klass: type[EvalMetric], name: str | None = None) -> type[EvalMetric]:
+def register(klass: Class, name: str | None = None) -> Class:
     """Register a metric under `name`, by default under its class's name; usable as a decorator.
 
     >>> @register
@@ -288,10 +289,11 @@ def register(klass: type[EvalMetric], name: str | None = None) -> type[EvalMetri
     >>> create("nothing", name="nil").name
     'nil'
     """
-    return metrics.register(name or klass.__name__)(klass)
+    registered: Class = metrics.register(name or klass.__name__)(klass)
+    return registered
 
 
-def alias(*aliases: str) -> Callable[[type[EvalMetric]], type[EvalMetric]]:
+def alias(*aliases: str) -> Callable[[Class], Class]:
     """Register a metric under further names; a decorator.
 
     >>> @alias("always_one")

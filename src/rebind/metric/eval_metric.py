@@ -15,7 +15,6 @@ from ..ndarray.sending import sent
 from ..overriding import declares_steps
 from .arrays import (
     Array,
-    Arrays,
     Count,
     Sum,
     add,
@@ -140,7 +139,9 @@ class EvalMetric(Generic[Sum]):
         """
         return total / count if count else float("nan")  # type: ignore[operator]  # as in `merge`
 
-    def update(self, labels: Arrays, preds: Arrays) -> None:
+    def update(
+        self, labels: Any, preds: Any
+    ) -> None:  # `Arrays`; a program's metric takes those that it expects
         """Add a batch.
 
         Parameters

@@ -173,8 +173,8 @@ class NetworkModel:
                 given = ", ".join(f"{each!r} {size}" for each, size in inputs.items())
                 warn_user(
                     f"FeedForward: {name!r} has shape {value.shape}, the network needs {shape} for inputs of the "
-                    f"shapes {given}; it is initialized again, and what it had learnt is lost. Are these of another "
-                    "width than those that it was trained on?"
+                    f"shapes {given}; it is initialized again, and its trained values are lost. Was the model trained "
+                    "on inputs of another width?"
                 )
                 value = None
             if value is None:

@@ -95,13 +95,15 @@ def train(model: NetworkModel, request: FitRequest) -> History:
     model.rewind_schedule()
     # The user's callbacks see a model that has its new parameters, and come before those that see how far training is.
     callbacks = request.callbacks
+    # What cannot be called is refused by `fit`, in its words.
+    batch_end = [CountedFromOne(each) if callable(each) else each for each in callbacks.batch_end]
     with _lent(model.optimizer):
         history = trainer.fit(
             data,
             eval_data,
             request.metric,
             epoch_end_callback=[following.take_params, *callbacks.epoch_end, following.end_epoch],
-            batch_end_callback=[following, *map(CountedFromOne, callbacks.batch_end)],
+            batch_end_callback=[following, *batch_end],
             kvstore=_store(model, request, param_names),
             optimizer=model.optimizer,
             optimizer_params=model.kwargs,

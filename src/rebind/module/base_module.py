@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..absent import old_names
 from ..callback import BatchEndParam
 from ..checks import Kind, check_kind
+from ..completion import hides
 from ..errors import ParameterError, StateError
 from ..executor import GradReqs
 from ..first_use import OnFirstUse
@@ -46,12 +47,19 @@ _LOGGER = Kind("a logger, with info() and warning()", lambda value: hasattr(valu
 _SHOWN = OnFirstUse.from_modules("rebind.viz", {"module_html": "notebook"})
 
 
+@hides(
+    "apply_gradients arrays_state auxiliary_arrays backward_follows batch_record batches_per_update bind_to binding "
+    "executors forward_backward_update grad_req_of_parameters init_from last_module load_arrays_state load_run_state "
+    "measure measure_without_padding networks number_parameters on_any_worker optimize_by output_axes output_descs "
+    "parameters policy preload_optimizer_states pull_rows release run_state scaled_gradients sends_gradients set_from "
+    "stores take_no_batch training_loop unify_devices update_scaled use_loss_scaler workers"
+)
 @declares_steps(
     "bind", "init_params", "init_optimizer", "forward", "backward", "forward_backward", "update", "apply_gradients",
     "update_metric", "get_outputs", "score",
 )  # fmt: skip
 class BaseModule:
-    """What computes outputs from batches and learns from them, in steps.
+    """Base of all modules: a network that is bound, trained with `fit`, and used for predictions.
 
     The steps are, in order, `bind` (shapes, memory), `init_params`, `init_optimizer`, then for each batch `forward`,
     `backward`, `update`, `update_metric`. `fit`, `score` and `predict` are made of them. A subclass defines the steps.
@@ -266,6 +274,17 @@ class BaseModule:
         """
         raise self._undefined("trained_params()")
 
+    def trained_gradients(self) -> ArrayDict:
+        """Return the last batch's gradients of the parameters that training changes, summed over the devices.
+
+        >>> import rebind as mx
+        >>> module = mx.mod.Module(mx.sym.var("data") * mx.sym.var("w", shape=(1,)), label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> list(module.trained_gradients())
+        ['w']
+        """
+        raise self._undefined("trained_gradients()")
+
     def unify_devices(self) -> None:
         """Give all devices the mean of their auxiliary states, which each changes by its own slices of the batches."""
 
@@ -350,7 +369,7 @@ class BaseModule:
     # A batch.
 
     def prepare(self, data_batch: AnyBatch, sparse_row_id_fn: RowIds | None = None) -> None:
-        """Get ready for a batch before it is computed.
+        """Prepare for a batch, before `forward` computes it.
 
         Parameters
         ----------
@@ -455,7 +474,7 @@ class BaseModule:
         raise self._undefined("get_input_grads()")
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        """Add the last batch to a metric.
+        """Update a metric with the last batch.
 
         >>> import rebind as mx
         >>> module = mx.mod.Module(mx.sym.identity(mx.sym.var("data")), label_names=None)
@@ -470,7 +489,7 @@ class BaseModule:
         raise self._undefined("update_metric()")
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a monitor watch what is computed."""
+        """Attach a monitor to what is computed."""
         raise self._undefined("install_monitor()")
 
     def get_states(self, merge_multi_context: bool = True) -> Arrays:

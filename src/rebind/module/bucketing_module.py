@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .. import checkpoint
 from .. import symbol as symbols
 from ..absent import old_names
+from ..checks import refuses_unknown
 from ..device import Device
 from ..errors import ArgumentError, ParameterError
 from ..executor import DataParallelExecutorGroup
@@ -16,7 +17,7 @@ from ..executor.group.replicas import GroupDevices
 from ..io import DataDesc
 from ..ndarray import NDArray
 from ..overriding import declares_steps
-from ..protocols import Logger, StateTree
+from ..protocols import ArrayDict, Logger, StateTree
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .batches import AnyBatch, whole
@@ -110,6 +111,7 @@ class BucketingModule(BaseModule):
     save_optimizer_states: Callable[[str], None]
     load_optimizer_states: Callable[[str], None]
 
+    @refuses_unknown
     def __init__(
         self,
         sym_gen: NetworkOf,
@@ -264,6 +266,10 @@ class BucketingModule(BaseModule):
     def scaled_gradients(self) -> list[Sequence[NDArray]]:
         self._finish_gradients()
         return self._updated.scaled_gradients()
+
+    def trained_gradients(self) -> ArrayDict:
+        self._finish_gradients()
+        return self._updated.trained_gradients()
 
     def _finish_gradients(self) -> None:
         """Set gradients of parameters that the batch's bucket lacks to zero, where those of all are used."""

@@ -62,7 +62,10 @@ def check_callbacks(callbacks: Callbacks, *, has_validation: bool) -> None:
 
 def _check_slot(callback: object, slot: str, count: int) -> None:
     if not callable(callback):
-        raise ArgumentError(f"fit: {slot} must be a function, or a list of functions; got {shown(callback)}")
+        hint = ". Give it in callbacks=[...]." if has_hooks(callback) else ""
+        raise ArgumentError(
+            f"fit: {slot} must be a function, or a list of functions; got {shown(callback)}{hint}"
+        )
     takes = _takes(callback, count)
     if not takes:
         check_instance(inspect.unwrap(callback), f"fit: {slot}")
@@ -86,8 +89,8 @@ def _warn_of_class(callback: object, slot: str) -> None:
     if isinstance(made, type):
         name = made.__name__
         warn_user(
-            f"fit: {slot} must be an instance; got the class {name}, which is called each time, and what it makes is "
-            f"dropped. Is {name}(...) meant?"
+            f"fit: {slot} must be an instance; got the class {name}: each call makes a new object, which is dropped. "
+            f"Did you mean {name}(...)?"
         )
 
 

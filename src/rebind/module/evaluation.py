@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias, cast
+from typing import Any, Literal, cast, overload
 
 import torch
 
 from .. import metric as metrics
 from ..callback import BatchEndParam, StopTraining
-from ..checks import FLAG, NUMBER, check_kind, or_none
+from ..checks import FLAG, NUMBER, check_kind, or_none, refuses_unknown
 from ..errors import ParameterError, ShapeError, StateError
 from ..executor import batch_axis
+from ..io import DataBatch
 from ..logs import resolve
 from ..metric import EvalMetric
 from ..ndarray import NDArray
@@ -38,10 +39,8 @@ from .workers import stopping_together
 
 __all__ = ["batch_record", "iter_predict", "measure", "measure_without_padding", "predict", "score"]
 
-#: The outputs of one batch, or joined over all; or a list with those of each batch.
-Predictions: TypeAlias = NDArray | list[NDArray] | list[list[NDArray]]
 
-
+@refuses_unknown
 def score(
     module: Steps,
     eval_data: Trainable,
@@ -57,7 +56,7 @@ def score(
     batch_size: int = 32,
     together: bool | None = None,
 ) -> list[tuple[str, float]]:
-    """Measure the predictions for a data set: an iterator, arrays or an iterable, as for `fit`.
+    """Compute metrics on a data set: an iterator, arrays or an iterable, as for `fit`.
 
     Padding is not measured (MXNet measures it).
 
@@ -245,7 +244,7 @@ def iter_predict(
     sparse_row_id_fn: RowIds | None = None,
     *,
     batch_size: int = 32,
-) -> Iterator[tuple[list[NDArray], int, Batch]]:
+) -> Iterator[tuple[list[NDArray], int, DataBatch | Any]]:
     """Yield, for each batch, copies of the outputs without padding, the batch's number, and the batch.
 
     >>> import rebind as mx
@@ -275,6 +274,49 @@ def iter_predict(
         yield _predicted(module, batch), nbatch, batch
 
 
+@overload
+def predict(
+    module: Steps,
+    eval_data: Trainable,
+    num_batch: int | None = None,
+    merge_batches: Literal[True] = True,
+    reset: bool = True,
+    always_output_list: Literal[False] = False,
+    sparse_row_id_fn: RowIds | None = None,
+    *,
+    batch_size: int | None = None,
+) -> NDArray | Any: ...  # an array of a network with one output, a list of others
+
+
+@overload
+def predict(
+    module: Steps,
+    eval_data: Trainable,
+    num_batch: int | None = None,
+    *,
+    merge_batches: Literal[False],
+    reset: bool = True,
+    always_output_list: bool = False,
+    sparse_row_id_fn: RowIds | None = None,
+    batch_size: int | None = None,
+) -> list[list[NDArray]]: ...
+
+
+@overload
+def predict(
+    module: Steps,
+    eval_data: Trainable,
+    num_batch: int | None = None,
+    merge_batches: Literal[True] = True,
+    reset: bool = True,
+    *,
+    always_output_list: Literal[True],
+    sparse_row_id_fn: RowIds | None = None,
+    batch_size: int | None = None,
+) -> list[NDArray]: ...
+
+
+@overload
 def predict(
     module: Steps,
     eval_data: Trainable,
@@ -285,8 +327,22 @@ def predict(
     sparse_row_id_fn: RowIds | None = None,
     *,
     batch_size: int | None = None,
-) -> Predictions:
-    """Return the outputs for a data set, without padding.
+) -> NDArray | list[Any]: ...
+
+
+@refuses_unknown
+def predict(
+    module: Steps,
+    eval_data: Trainable,
+    num_batch: int | None = None,
+    merge_batches: bool = True,
+    reset: bool = True,
+    always_output_list: bool = False,
+    sparse_row_id_fn: RowIds | None = None,
+    *,
+    batch_size: int | None = None,
+) -> NDArray | list[NDArray] | list[list[NDArray]]:
+    """Return the outputs for a data set, without padding: an array, or a list where a network has several.
 
     A module that has parameters and is not bound, as `Module.load` returns it, is bound for inference to the shapes of
     the data; MXNet asks for `bind` first.

@@ -13,6 +13,7 @@ from ..initializer.base import Filler, as_initializer
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
 from ..ndarray.sparse.row_sparse import RowSparseStorage
+from ..ndarray.storage import DenseStorage
 from .settings import InitialValues
 
 __all__ = ["first_values", "warn_prefixes"]
@@ -97,7 +98,7 @@ def first_values(
 
 def _filled(like: NDArray, fill: Filler | None, desc: InitDesc) -> NDArray:
     # On the CPU: a seed then gives the same values whatever the devices are.
-    value = NDArray(torch.zeros(like.shape, dtype=like.storage.dtype))
+    value: NDArray = wrap(DenseStorage.zeros(like.shape, like.storage.dtype, torch.device("cpu")))
     if fill is not None:
         fill(desc, value)
     if isinstance(like.storage, RowSparseStorage):  # updates find their rows quickest where all are stored

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ..checkpoint import Checkpoint
+from ..checks import refuses_unknown
 from ..initializer import Uniform
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
-from .mistakes import unknown_argument
+from ..profiler.profile import Profile
 from .settings import (
     Callbacks,
     FitSettings,
@@ -31,6 +32,7 @@ from .training_run import History
 __all__ = ["fit"]
 
 
+@refuses_unknown
 def fit(
     module: Steps,
     train_data: Trainable,
@@ -59,16 +61,16 @@ def fit(
     checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     accumulate: int = 1,
     callbacks: Sequence[object] = (),
+    profile: bool | str | os.PathLike[str] | Profile = False,
     y: ArrayGroup | None = None,
     batch_size: int = 32,
     shuffle: bool = True,
-    **unknown: object,
 ) -> History:
-    """Train.
+    """Train, and return the history of the metrics.
 
-    For each epoch: the batches (each: compute, update, metric, ``batch_end_callback(BatchEndParam)``), the
-    training metric and the time are logged, ``epoch_end_callback(epoch, symbol, arg_params, aux_params)``, then
-    the validation with its callbacks.
+    Each epoch computes the batches (for each: compute, update, metric, ``batch_end_callback(BatchEndParam)``), logs
+    the training metric and the time, calls ``epoch_end_callback(epoch, symbol, arg_params, aux_params)``, and then
+    runs the validation with its callbacks.
 
     Parameters
     ----------
@@ -110,7 +112,9 @@ def fit(
         accumulate). Batches left over at the end of an epoch make an update of their own.
     callbacks
         Objects that know their hooks, `on_batch_end`, `on_epoch_end` and others: see `callback.Callback`.
-
+    profile
+        Record where time goes, in batches 2 to 51: True logs a table by node at the end; a file's name has a trace
+        written there too, for Perfetto. A `profiler.Profile` records what it says, and logs nothing.
     y
         The labels, where `train_data` is an array, a list or a dict of arrays.
     batch_size, shuffle
@@ -133,8 +137,6 @@ def fit(
     >>> history["train"]["accuracy"][-1]
     1.0
     """
-    if unknown:
-        raise unknown_argument(next(iter(unknown)), fit)
     source = partial(as_source, module=module, batch_size=batch_size)
     slots = (epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback)
     settings = FitSettings(
@@ -159,5 +161,6 @@ def fit(
         progress=progress,
         checkpoint=None if checkpoint is None else Checkpoint.of(checkpoint),
         accumulate=accumulate,
+        profile=Profile.of(profile),
     )
     return module.training_loop(settings).run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..checks import DICT, FLAG, check_kind, or_none
+from ..checks import DICT, FLAG, check_kind, or_none, refuses_unknown
 from ..executor import GradReqs
 from ..initializer import Uniform
 from ..ndarray import NDArray
@@ -16,6 +16,7 @@ from .steps import Steps
 __all__ = ["bind", "init_optimizer", "init_params", "set_params"]
 
 
+@refuses_unknown
 def bind(
     module: Steps,
     data_shapes: Shapes,
@@ -26,7 +27,7 @@ def bind(
     shared_module: Steps | None = None,
     grad_req: GradReqs = "write",
 ) -> None:
-    """Fix the shapes and allocate memory. Existing parameters, and an existing optimizer, stay.
+    """Fix the shapes and allocate memory; existing parameters and an existing optimizer are preserved.
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ def bind(
     module.bind_to(binding, force=force_rebind, shared=shared_module)
 
 
+@refuses_unknown
 def init_params(
     module: Steps,
     initializer: InitializerSpec = Uniform(0.01),  # noqa: B008  (MXNet's default; it has no state)
@@ -106,6 +108,7 @@ def init_params(
     )
 
 
+@refuses_unknown
 def set_params(
     module: Steps,
     arg_params: Mapping[str, NDArray] | None,
@@ -142,6 +145,7 @@ def set_params(
     module.set_from(InitialValues(initializer=None, arg_params=arg_params, aux_params=aux_params, **flags))
 
 
+@refuses_unknown
 def init_optimizer(
     module: Steps,
     kvstore: StoreSpec = "local",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..checks import warn_user
 from ..errors import (
@@ -13,8 +12,6 @@ from ..errors import (
     NameLookupError,
     ParameterError,
     ShapeError,
-    UnknownArgumentError,
-    near_names,
     shown,
 )
 from ..executor import DataParallelExecutorGroup, SharedArgumentError
@@ -25,36 +22,8 @@ from .settings import Binding, InitialValues
 
 __all__ = [
     "check_arrays", "check_shared", "data_error", "described_values", "explained_labels", "fitting_weights",
-    "no_batch", "not_a_symbol", "unknown_argument", "warn_bound", "warn_no_labels", "warn_without_gradients",
+    "no_batch", "not_a_symbol", "warn_bound", "warn_no_labels", "warn_without_gradients",
 ]  # fmt: skip
-
-
-#: What other libraries, and older MXNet, call the number of epochs.
-_EPOCHS = frozenset(
-    (
-        "epoch",
-        "epochs",
-        "max_epoch",
-        "n_epoch",
-        "n_epochs",
-        "nb_epoch",
-        "num_epochs",
-        "num_round",
-        "num_rounds",
-    )
-)
-
-
-def unknown_argument(name: str, function: Callable[..., object]) -> UnknownArgumentError:
-    """Return the error for a keyword that `fit` does not have.
-
-    >>> import rebind as mx
-    >>> print(unknown_argument("epochs", mx.mod.Module.fit))
-    fit: no argument 'epochs'; did you mean 'num_epoch'?
-    """
-    known = [name for name in inspect.signature(function).parameters if name not in ("module", "unknown")]
-    hint = "; did you mean 'num_epoch'?" if name in _EPOCHS else near_names(name, known)
-    return UnknownArgumentError(f"fit: no argument {name!r}{hint}")
 
 
 def not_a_symbol(given: object) -> ArgumentError:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .. import checkpoint
 from ..absent import old_names
-from ..checks import DICT, FLAG, PATH, Kind, an, check_kind, or_none, warn_user
+from ..checks import DICT, FLAG, PATH, Kind, an, check_kind, or_none, refuses_unknown, warn_user
 from ..device import Device
 from ..errors import ParameterError, StateError
 from ..executor import DataParallelExecutorGroup, GradReqs, run_as
@@ -132,6 +134,7 @@ class Module(BaseModule):
     _first_index = 0  # more than 0 where modules share an optimizer
     _scales_outputs = True
 
+    @refuses_unknown
     def __init__(
         self,
         symbol: Symbol,
@@ -365,6 +368,10 @@ class Module(BaseModule):
         self.pull_rows(None)
         return self.parameters.on_first_device()
 
+    def trained_gradients(self) -> ArrayDict:
+        self._network.executors("trained_gradients()")
+        return {each.name: reduce(operator.add, each.gradients) for each in self.parameters.trained()}
+
     def unify_devices(self) -> None:
         self.parameters.unify_devices()
 
@@ -521,7 +528,7 @@ class Module(BaseModule):
             raise
 
     def describe(self) -> str:
-        """Return a text about what runs the network, and what is cached of the last batch; see `Executor.describe`.
+        """Describe how the network runs, and what is cached from the last batch; see `Executor.describe`.
 
         >>> import rebind as mx
         >>> module = mx.mod.Module(2 * mx.sym.var("data"), label_names=None)
@@ -533,7 +540,7 @@ class Module(BaseModule):
         return f"{group.execs[0].describe()}\n{group.passes.describe()}"
 
     def release(self) -> None:
-        """Free what the last batch holds for `backward`."""
+        """Free the memory that the last batch holds for `backward`."""
         for exe in self._network.executors("release()").execs:
             exe.release()
 

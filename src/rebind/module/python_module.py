@@ -140,6 +140,9 @@ class PythonModule(BaseModule):
     def trained_params(self) -> ArrayDict:
         return {}
 
+    def trained_gradients(self) -> ArrayDict:
+        return {}
+
     def init_from(self, values: InitialValues) -> None:
         self.params_initialized = True
 

@@ -254,8 +254,8 @@ class SequentialModule(BaseModule):
                 module.use_loss_scaler(self.loss_scaler, outputs=i == last and self._scales_outputs)
             elif self.loss_scaler is None and module.loss_scaler is not None:
                 raise StateError(
-                    f"SequentialModule.bind: module {i} scales its own losses, unknown to the others. "
-                    "Pass the whole chain to amp.init_trainer() instead."
+                    f"SequentialModule.bind: module {i} scales its own losses by a factor that the other "
+                    "modules do not know. Give the whole chain to amp.init_trainer(), not the module."
                 )
 
     def use_loss_scaler(self, scaler: LossScaling | None, *, outputs: bool = True) -> None:
@@ -276,6 +276,9 @@ class SequentialModule(BaseModule):
 
     def trained_params(self) -> ArrayDict:
         return {name: value for module in self._modules for name, value in module.trained_params().items()}
+
+    def trained_gradients(self) -> ArrayDict:
+        return {name: value for module in self._modules for name, value in module.trained_gradients().items()}
 
     def init_from(self, values: InitialValues) -> None:
         need_steps(self, "init_params()", "bind")

@@ -20,6 +20,7 @@ from ..metric.base import Source as MetricSource
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
+from ..profiler.profile import Profile
 from ..protocols import Batch, Callback, DataSource
 from .batches import as_callbacks
 
@@ -184,7 +185,9 @@ class Callbacks:
         (0, 2)
         """
         epoch_end, batch_end, eval_end, eval_batch_end = map(as_callbacks, given)
-        return cls(epoch_end, batch_end, eval_end, eval_batch_end, list(members))
+        # One callback alone is taken for a list of it, as in the other arguments.
+        several = members if isinstance(members, Iterable) else [members]
+        return cls(epoch_end, batch_end, eval_end, eval_batch_end, list(several))
 
     def hooks(self, event: str) -> list[Hook]:
         """Return what is called at an event, such as ``on_batch_end``: MXNet's slots first.
@@ -256,6 +259,7 @@ class FitSettings:
     progress: bool | None = None
     checkpoint: Checkpoint | None = None
     accumulate: int = 1
+    profile: Profile | None = None
 
     def __post_init__(self) -> None:
         if self.num_epoch is None:

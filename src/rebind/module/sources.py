@@ -178,12 +178,12 @@ class BatchSource(DataIter):
         return len(cast(Sized, self._source))  # a TypeError where the iterable does not know
 
     @property
-    def provide_data(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+    def provide_data(self) -> list[DataDesc]:
         """Descriptions of the first batch's data."""
         return self._described()[0]
 
     @property
-    def provide_label(self) -> list[DataDesc]:  # type: ignore[override]  # read-only, where the base has a variable
+    def provide_label(self) -> list[DataDesc]:
         """Descriptions of the first batch's labels."""
         return self._described()[1]
 

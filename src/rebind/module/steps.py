@@ -22,7 +22,7 @@ from .workers import Workers
 __all__ = ["Arrays", "HeadGrads", "Labels", "Steps", "need_steps"]
 
 #: An array for each output (or input, or state); or, not merged, a list with each device's.
-Arrays: TypeAlias = list[NDArray] | list[list[NDArray]]
+Arrays: TypeAlias = list[NDArray] | list[Any]
 #: The gradients of the outputs: one array, one for each output, or by name; None where the outputs are losses.
 HeadGrads: TypeAlias = NDArray | Sequence[NDArray | None] | Mapping[str, NDArray | None] | None
 #: The labels of a batch; or, already sliced, a list of them for each device.
@@ -33,13 +33,16 @@ class Steps(Protocol):
     """A module, as far as `fit`, `score` and `predict` use one; its methods are described in `BaseModule`."""
 
     logger: Logger
-    binded: bool
-    params_initialized: bool
-    optimizer_initialized: bool
     batches_per_update: int
     sends_gradients: bool
     workers: Workers | None
 
+    @property
+    def binded(self) -> bool: ...
+    @property
+    def params_initialized(self) -> bool: ...
+    @property
+    def optimizer_initialized(self) -> bool: ...
     @property
     def symbol(self) -> Symbol | None: ...
     @property
@@ -93,6 +96,7 @@ class Steps(Protocol):
 
     def get_params(self) -> tuple[ArrayDict, ArrayDict]: ...
     def trained_params(self) -> ArrayDict: ...
+    def trained_gradients(self) -> ArrayDict: ...
     def unify_devices(self) -> None: ...
     def auxiliary_arrays(self) -> list[Sequence[NDArray]]: ...
     def stores(self) -> list[KVStoreBase]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -11,6 +12,7 @@ from ..callback.saving import writes_or_assists
 from ..callback.shared import shared_run
 from ..checkpoint import Position
 from ..logs import resolve
+from ..observing import observing
 from ..overriding import declares_steps, overrides
 from .batches import AnyBatch, nonempty, rewind
 from .data_checks import NaNSearch
@@ -136,6 +138,8 @@ class TrainingLoop:
         except StopTraining as stop:  # the bar is gone by now, and does not mix with what is logged
             self.stop_early(stop)
         settings.callbacks.call("on_train_end", module)
+        if settings.profile is not None and settings.profile.reports and self.speaks:
+            self.say(settings.profile.report())
 
     def run_epoch(self, epoch: int) -> None:
         """Train for an epoch, or for the rest of the one in which the run resumes."""
@@ -212,6 +216,10 @@ class TrainingLoop:
             source = checked_first(source, self.module, self.metric, data)
         source = self._nan_search.watched(source, epoch, self.position.batch)
         shared = source if self.workers is None else self.workers.in_step(source)
+        if self.settings.profile is not None:
+            shared = self.settings.profile.watch(shared)
+        if observing.batches is not None:
+            shared = observing.batches(shared)
         return nonempty(shared, epoch, self.position.batch)
 
     def train_batch(self, batch: AnyBatch) -> None:
@@ -391,6 +399,14 @@ class TrainingLoop:
         """Log a line of the run, where figures are shown."""
         if self.speaks:
             resolve(self.module.logger).info(text, *arguments)
+
+    def say(self, text: str) -> None:
+        """Log what the program asked for; print it where no line of the log is shown."""
+        logger = resolve(self.module.logger)
+        if isinstance(logger, logging.Logger) and not logger.isEnabledFor(logging.INFO):
+            print(text)
+        else:
+            self.log("%s", text)
 
     def report(self, epoch: int, kind: str, values: Sequence[tuple[str, float]]) -> None:
         """Log an epoch's figures, and add them to the history.

@@ -76,6 +76,7 @@ class RunState(TypedDict):
     settings: Settings  # not in files of before 0.2, as little as the next
     waiting: int
     stores: list[StateTree]  # likewise
+    symbols: list[str]  # likewise; the networks with all names, for reports
 
 
 class TrainingRun:
@@ -181,6 +182,7 @@ class TrainingRun:
             "settings": self._settings,
             "waiting": waiting,
             "stores": [store.state_dict() for store in self.module.stores()],
+            "symbols": [network.tojson() for network in self.module.networks],
         }
 
     def restore(self) -> tuple[Position, bool] | None:

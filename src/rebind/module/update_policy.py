@@ -14,6 +14,7 @@ from ..errors import StateError
 from ..kvstore import Key, KVStoreBase
 from ..kvstore.base import UpdateFunction
 from ..ndarray import NDArray
+from ..observing import observing
 from ..ops.storage_types import DENSE
 from ..optimizer.arrays import StoredState
 from ..protocols import StateTree
@@ -186,6 +187,14 @@ class UpdatePolicy(ABC):
         self, store: KVStoreBase, trained: Sequence[Trained], outs: Sequence[Sequence[NDArray]]
     ) -> None:
         """Push the gradients, and write what the store has then: the sums, or the weights."""
+        exchange = self._exchange
+        if observing.exchanges is not None:
+            exchange = observing.exchanges("KVStorePushPull", exchange)
+        exchange(store, trained, outs)
+
+    def _exchange(
+        self, store: KVStoreBase, trained: Sequence[Trained], outs: Sequence[Sequence[NDArray]]
+    ) -> None:
         names = [each.name for each in trained]
         if not store.capabilities.takes_lists:
             for i, (each, out) in enumerate(zip(trained, outs, strict=True)):

@@ -1,7 +1,7 @@
 """Arrays: `mx.nd`. Functions for all operators are made from the table of operators (`ops`)."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import collections.abc as _abc
+import typing as _typing
 
 from . import contrib, generated, image, linalg, op, random, sparse
 from .arithmetic import (
@@ -57,14 +57,15 @@ __all__ = [
     "to_dlpack_for_read", "to_dlpack_for_write", "true_divide", "waitall", "zeros",
 ]  # fmt: skip
 
-__all__ += [name for name in generated.__all__ if not name.startswith("_")]
-
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .generated import *  # noqa: F403  # some 600 names, which only the stub could list
 
+    __all__ += generated.__all__  # the form of it that type checkers read
+
     # Set by the package itself, since it runs graphs, of which arrays know nothing.
-    CachedOp: Callable[..., Callable[..., NDArray | Sequence[NDArray]]]
+    CachedOp: _abc.Callable[..., _abc.Callable[..., NDArray | _abc.Sequence[NDArray]]]
 else:
+    __all__ += [name for name in generated.__all__ if not name.startswith("_")]
     __getattr__, __dir__ = generated.FUNCTIONS.attributes(globals())
 
 # The operators whose names begin with an underscore, and all others: ``nd._internal._plus_scalar``.

@@ -18,6 +18,7 @@ from ..device import Device, current_device, parse_device
 from ..errors import ArgumentError, ShapeError, shown
 from ..grad_mode import grad_mode, is_grad_enabled, set_grad_enabled
 from ..mode import mode
+from ..observing import observing
 from ..ops import Operator, explain
 from ..ops.storage_types import WITH_DENSE_INPUTS, StorageKernel, infer_storage_types, warn_of_fallback
 from ..params import Params
@@ -171,14 +172,17 @@ def compute(
         if is_switched:
             set_grad_enabled(recording)
         if kernel_over is not None:
-            kernel_over(*tensors, **keywords)
+            _observed(op, kernel_over)(*tensors, **keywords)
             return [], device
         if rules is not None:
             tensors = _converted(rules, op, p, tensors)
         if recording and op.returned_aux:
             _detach_states(tensors, len(op.returned_aux))
         # The differentiable form brings the operator's own gradient; the plain one is cheaper.
-        result = (op.kernels.differentiable if recording else op.kernels.function)(*tensors, **keywords)
+        function = op.kernels.differentiable if recording else op.kernels.function
+        if observing.kernels is not None:
+            function = observing.kernels(op, function)
+        result = function(*tensors, **keywords)
         if not isinstance(result, tuple):
             return [unaliased_single(result, tensors, recording)], device
         if op.returned_aux:
@@ -189,6 +193,11 @@ def compute(
     finally:
         if is_switched:
             set_grad_enabled(not recording)
+
+
+def _observed(op: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what is called to compute an operator: its kernel, or what a profiler calls it by."""
+    return kernel if observing.kernels is None else observing.kernels(op, kernel)
 
 
 def _detach_states(tensors: list[Tensor | None], count: int) -> None:
@@ -270,7 +279,7 @@ def _compute_non_dense(
         return _run_storage_kernel(kernel, op, arrays, p, device, recording)
     if kernel is not None and kernel.over is not None:
         with grad_mode(False):
-            kernel.over(*[array.storage for array in present], **op.signature.keywords(p))
+            _observed(op, kernel.over)(*[array.storage for array in present], **op.signature.keywords(p))
         return [], device
     warn_of_fallback(op, [array.stype for array in present])
     # By identity: an array that is given twice must be one dense array too.
@@ -315,11 +324,11 @@ def _run_storage_kernel(
     try:
         if not kernel.is_recorded and (not recording or kernel.gradient is None):
             with grad_mode(False):
-                result = kernel.function(*storages, **keywords)
+                result = _observed(op, kernel.function)(*storages, **keywords)
             return result if isinstance(result, tuple) else [result], device
         tensors = [None if array is None else _recorded_source(array) for array in arrays]
         with grad_mode(recording):
-            result = on_tensors(kernel)(*tensors, **keywords)
+            result = _observed(op, on_tensors(kernel))(*tensors, **keywords)
     except (RuntimeError, IndexError) as error:
         raise_explained(
             error, op, [None if array is None else as_tensor(array.storage) for array in arrays], p

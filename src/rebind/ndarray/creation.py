@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 import torch
 
-from .. import dtypes
+from .. import dtypes, huge_pages
 from ..checks import BYTES, COUNT, LIST, NUMBER, WHOLE, Kind, an, check_kind
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
@@ -86,13 +86,13 @@ def _filled(
     wanted = torch.float32 if dtype is None else dtypes.torch_dtype(dtype, f"{who}: dtype")
     sizes, device = _shape_and_device(who, shape, ctx)
     try:
-        filled = torch.full(sizes, dtypes.number_in(wanted, value), dtype=wanted, device=device.torch)
+        filled = huge_pages.full(sizes, dtypes.number_in(wanted, value), wanted, device.torch)
     except RuntimeError as error:
         if not is_of_memory(error):
             raise
         raise OutOfMemoryError(
-            f"{who}: there must be memory for an array of shape {tuple(sizes)} and type {dtypes.name(wanted)}, "
-            f"{math.prod(sizes) * wanted.itemsize:,} bytes, on {device}; got none"
+            f"{who}: there is not enough memory for an array of shape {tuple(sizes)} and type {dtypes.name(wanted)}, "
+            f"{math.prod(sizes) * wanted.itemsize:,} bytes, on {device}"
         ) from None
     return NDArray(filled, device)
 

@@ -3800,6 +3800,17 @@ def _onnx_tensor_scatter(
 ) -> NDArray:
     """`data` with `updates` along an axis, from a position for each element of the batch on."""
 
+def _onnx_cast_through(
+    data: NDArray,
+    kind: Literal['uint2', 'int2', 'uint4', 'int4', 'uint16', 'uint32', 'float4e2m1', 'float8e4m3fn', 'float8e4m3fnuz', 'float8e5m2', 'float8e5m2fnuz', 'float8e8m0'],
+    saturate: bool = True,
+    rounding: Literal['up', 'down', 'nearest'] = 'up',
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """What `data` is after a cast to a type that arrays do not have, and back; the gradient is a cast's."""
+
 def _onnx_pool(
     data: NDArray,
     kernel: int | Sequence[int],
@@ -6420,6 +6431,7 @@ __all__ = [
     "_onnx_gather_nd",
     "_onnx_scatter_nd",
     "_onnx_tensor_scatter",
+    "_onnx_cast_through",
     "_onnx_pool",
     "_onnx_max_pool",
     "_onnx_max_unpool",

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from .. import dtypes
 from ..absent import absent_function, old_names
+from ..completion import hides
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, DeviceError, ParameterError, ShapeError
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["BINARY", "BinaryOperators", "NDArray", "array", "call", "combine", "invoke"]
 
 
+@hides(
+    "accumulate alias begin_write exchange from_record history is_recorded is_shared leaf marking note_written "
+    "recorded_tensor set_recorded source storage writable_tensor write write_unrecorded"
+)
 class NDArray(OperatorMethods):
     """An array of numbers of one type on one device.
 
@@ -149,7 +154,7 @@ class NDArray(OperatorMethods):
     # Gradients.
 
     @property
-    def grad(self) -> NDArray | None:
+    def grad(self) -> NDArray | Any:  # None before; a program asks after
         """The gradient, after `attach_grad()`.
 
         >>> import rebind as mx
@@ -159,7 +164,7 @@ class NDArray(OperatorMethods):
         >>> before, x.grad.asnumpy().tolist()
         (None, [0.0, 0.0])
         """
-        return None if self.marking is None else self.marking.grad  # type: ignore[return-value]  # an NDArray too
+        return None if self.marking is None else self.marking.grad
 
     @property
     def _fresh_grad(self) -> bool:
@@ -172,7 +177,7 @@ class NDArray(OperatorMethods):
             self.marking.fresh = bool(value)
 
     def attach_grad(self, grad_req: GradReq = "write", stype: str | None = None) -> None:
-        """Make room for a gradient, which `backward` will write (or add) to; the array leaves its record.
+        """Allocate a gradient, which `backward` will write (or add) to; the array leaves its record.
 
         Parameters
         ----------
@@ -264,7 +269,7 @@ class NDArray(OperatorMethods):
         # A CPU tensor shares its memory with `numpy()`; MXNet always copies.
         return tensor.cpu().numpy().copy()
 
-    def asscalar(self) -> np.generic:
+    def asscalar(self) -> Any:
         """Return the only element as a NumPy scalar.
 
         >>> import rebind as mx

@@ -29,16 +29,17 @@ import stat
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import torch
 from torch import Tensor
 
-from .. import dtypes, files
+from .. import config, dtypes, files
 from ..checks import PATH, check_kind
 from ..errors import ArgumentError, DTypeError, FormatError, MXNetError, shown
 from ..mode import mode
 from .base import wrap
+from .mapping import map_elements
 from .ndarray import NDArray
 from .storage import DenseStorage, Storage, storage_kind_by_number
 
@@ -150,13 +151,17 @@ def _shape_bytes(shape: Sequence[int]) -> bytes:
     return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
 
 
-def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
-    """Read arrays from a file that rebind or MXNet of any age wrote.
+def load(fname: str | os.PathLike) -> Any:
+    """Read arrays from a file that rebind, or any version of MXNet, wrote.
+
+    The numbers of large arrays are mapped, not read: each page of the file is read when it is first used, and what is
+    written into such an array is never written into the file. The file may be renamed, replaced by another one or
+    removed, but not overwritten in place while its arrays are in use; ``REBIND_MAPPED_FILES=0`` reads everything.
 
     Returns
     -------
     list or dict
-        As it was saved. The arrays are on the CPU.
+        As it was saved: the type says Any, since only the file tells which. The arrays are on the CPU.
 
     Raises
     ------
@@ -177,11 +182,13 @@ def load(fname: str | os.PathLike) -> list[NDArray] | dict[str, NDArray]:
         size = os.fstat(file.fileno()).st_size
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe: its size is known at its end only
             return load_frombuffer(file.read())
-        return _read_file(_Reader(file, size, os.fspath(fname)))
+        return _read_file(
+            _Reader(file, size, os.fspath(fname), may_map=bool(config.get("REBIND_MAPPED_FILES")))
+        )
 
 
-def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
-    """Read arrays from the content of a file.
+def load_frombuffer(buf: bytes) -> Any:
+    """Read arrays from the content of a file: a list or a dict, as for `load`.
 
     >>> load_frombuffer(struct.pack("<4Q", 0x112, 0, 0, 0))
     []
@@ -204,8 +211,9 @@ def array_from_bytes(data: bytes | bytearray) -> NDArray:
 class _Reader:
     """Walks over a file, never past its end: nothing is allocated before its length is checked."""
 
-    def __init__(self, file: BinaryIO, size: int, path: str | os.PathLike) -> None:
+    def __init__(self, file: BinaryIO, size: int, path: str | os.PathLike, may_map: bool = False) -> None:
         self.file, self.size, self.path, self.offset = file, size, path, 0
+        self._may_map = may_map
 
     def check(self, length: int, what: str) -> None:
         """Raise an error when fewer than `length` bytes are left."""
@@ -240,6 +248,15 @@ class _Reader:
                 )
             done += count
         self.offset += done
+
+    def mapped(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor | None:
+        """Return the next elements as a view of the file; None where they are to be read."""
+        if not self._may_map:
+            return None
+        tensor = map_elements(self.file.fileno(), self.offset, shape, dtype)
+        if tensor is not None:
+            self.offset = self.file.seek(self.offset + tensor.nbytes)
+        return tensor
 
     def numbers(self, layout: str, what: str) -> tuple[int, ...]:
         """Return the next little-endian numbers."""
@@ -302,9 +319,10 @@ def _read_array(reader: _Reader, number: int) -> NDArray:
         shapes.append(_read_shape(reader, whose))
     if several and shapes[0][:1] == (0,):  # MXNet may write this size before it is computed; indices have it
         shapes[0] = (*shapes[-1], *shapes[0][1:])
+    # Indices are read in any case: they are checked here, and must not change with the file afterwards.
     members = [
-        _read_elements(reader, each, dtype, what)
-        for each, dtype in zip(shapes or [shape], types, strict=True)
+        _read_elements(reader, each, dtype, what, may_map=member == kind.members[0])
+        for member, each, dtype in zip(kind.members, shapes or [shape], types, strict=True)
     ]
     try:
         return wrap(kind.from_members(shape, members))
@@ -346,9 +364,13 @@ def _check_axes(reader: _Reader, axes: int, what: str) -> None:
         raise reader.wrong(f"{what} must begin, with 0 to {_MAX_AXES} axes", axes)
 
 
-def _read_elements(reader: _Reader, shape: tuple[int, ...], dtype: torch.dtype, what: str) -> Tensor:
+def _read_elements(
+    reader: _Reader, shape: tuple[int, ...], dtype: torch.dtype, what: str, may_map: bool
+) -> Tensor:
     described = f"the elements of {what}, {shape},"
     reader.check(prod(shape) * dtype.itemsize, described)
+    if may_map and (mapped := reader.mapped(shape, dtype)) is not None:
+        return mapped
     try:
         tensor = torch.empty(shape, dtype=torch.uint8 if dtype is torch.bool else dtype)
     except RuntimeError:  # no elements, but sizes whose product is beyond all numbers

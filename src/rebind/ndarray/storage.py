@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 import torch
 from torch import Tensor
 
+from .. import huge_pages
 from ..errors import UnknownArgumentError
 from ..grad_mode import grad_mode
 from ..ops.nn.memory_order import FORMATS
@@ -151,7 +152,7 @@ class Storage(ABC):
         >>> DenseStorage.zeros((2,), torch.int32, torch.device("cpu")).tensor
         tensor([0, 0], dtype=torch.int32)
         """
-        return cls.from_dense(torch.zeros(tuple(shape), dtype=dtype, device=device))
+        return cls.from_dense(huge_pages.full(tuple(shape), 0, dtype, device))
 
     def zeros_like(
         self,

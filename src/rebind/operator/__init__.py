@@ -5,9 +5,9 @@ it is ``mx.sym.Custom(..., op_type=name)`` in a symbol and ``mx.nd.Custom`` on a
 thread, where its turn comes: it cannot wait for anything that waits for it.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
 from .custom_op import CustomOp, CustomOpProp
 from .listing import OperatorArguments, get_all_registered_operators, get_operator_arguments
 from .python_op import NDArrayOp, NumpyOp, PythonOp
@@ -18,5 +18,5 @@ __all__ = [
     "get_operator_arguments", "register",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

@@ -220,7 +220,9 @@ class CustomOpProp:
         """
         return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
 
-    def create_operator(self, ctx: Device, in_shapes: list[list[int]], in_dtypes: list[int]) -> CustomOp:
+    def create_operator(
+        self, ctx: Device, in_shapes: list[list[int]], in_dtypes: list[int], /
+    ) -> CustomOp:  # by position: a subclass has names of its own
         """Return the operator for one executor.
 
         Parameters

@@ -4,9 +4,10 @@ An optimizer is a class of settings and one method that updates a group of weigh
 have in common. An `Updater` holds the states of one set of weights.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
+from ..completion import listing as _listing
 from . import contrib
 from .adam import Adam, Adamax, AdamW, Nadam
 from .adaptive import AdaDelta, AdaGrad, GroupAdaGrad, RMSProp
@@ -27,6 +28,7 @@ __all__ = [
     "ccSGD",
     "contrib", "create", "get_updater", "register",
 ]  # fmt: skip
+__dir__ = _listing(globals())
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

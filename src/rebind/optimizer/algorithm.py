@@ -5,11 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Hashable, Sequence
 from itertools import repeat
-from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, cast
 
-import torch
 from torch import Tensor
+from typing_extensions import TypeVar
 
+from .. import huge_pages
 from ..device import device_of
 from ..draws import Source
 from ..generators import generator
@@ -20,7 +21,7 @@ from .schedule import Schedule
 
 __all__ = ["Algorithm", "State", "UpdateScope"]
 
-State = TypeVar("State", bound=tuple)
+State = TypeVar("State", bound=tuple, default=Any)  # a program's own optimizer need not name it
 #: What an update must see at once.
 UpdateScope: TypeAlias = Literal["element", "weight", "optimizer"]
 
@@ -43,6 +44,7 @@ class Algorithm(Schedule, Generic[State]):
     def init_state(self, weight: Tensor) -> State | None:
         """Return the state of a weight that was not updated yet; zeros for each field of `state_type`.
 
+        >>> import torch
         >>> from rebind.optimizer import SGD, Adam
         >>> Adam().init_state(torch.ones(2))
         Moments(mean=tensor([0., 0.]), var=tensor([0., 0.]))
@@ -51,7 +53,7 @@ class Algorithm(Schedule, Generic[State]):
         """
         if self.state_type is None:
             return None
-        return self.state_type(*(torch.zeros_like(weight) for _ in self.state_type._fields))  # type: ignore  # a NamedTuple
+        return self.state_type(*(huge_pages.zeros_like(weight) for _ in self.state_type._fields))  # type: ignore  # a NamedTuple
 
     def step(
         self, weight: Tensor, grad: Tensor, state: State | None, *, lr: Number, wd: Number, t: Number
@@ -71,6 +73,7 @@ class Algorithm(Schedule, Generic[State]):
 
         Examples
         --------
+        >>> import torch
         >>> from rebind.optimizer import Optimizer
         >>> class Sign(Optimizer):
         ...     def step(self, weight, grad, state, *, lr, wd, t):
@@ -85,6 +88,7 @@ class Algorithm(Schedule, Generic[State]):
     def update_group(self, group: Group) -> None:
         """Update weights and states in place; here with `step` on each of them.
 
+        >>> import torch
         >>> from rebind.optimizer import SGD
         >>> group = Group([0], [torch.ones(1)], [torch.ones(1)], [None], lr=0.5, wd=0.0, t=1)
         >>> SGD().update_group(group)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ from ..grad_mode import grad_mode
 from ..ndarray import NDArray
 from ..ndarray.base import wrap
 from ..ndarray.storage import DenseStorage
+from ..observing import observing
 from ..overriding import declares_steps, overrides
 from ..registry import Registry
 from .algorithm import Algorithm, State
@@ -48,8 +49,10 @@ _REPLACED = ("update_group", "step")
 #: The method that in MXNet leads to `_update_impl`; "" for optimizers without one.
 ImplOf: TypeAlias = Literal["", "update", "update_multi_precision"]
 Indices: TypeAlias = Hashable | Sequence[Hashable]
-Arrays: TypeAlias = NDArray | Sequence[NDArray]
-States: TypeAlias = "StoredState | Sequence[StoredState]"
+# Any: a list where several are updated; `update` in a program's own optimizer has one, and its state.
+Arrays: TypeAlias = "NDArray | Any"
+States: TypeAlias = Any
+Class = TypeVar("Class", bound="type[Optimizer]")
 
 
 @declares_steps(*_HOOKS)
@@ -254,7 +257,8 @@ class Optimizer(Algorithm[State]):
         lrs, wds = self.next_rates(index)
         with grad_mode(False):
             clipped = clip_together(grads, self.clip_global_norm, self.rescale_grad)
-            self._apply(index, weights, clipped, states, lrs, wds)
+            apply = self._apply if observing.updates is None else observing.updates(self, self._apply)
+            apply(index, weights, clipped, states, lrs, wds)
 
     def next_rates(self, index: Sequence[Hashable]) -> tuple[list[float], list[float]]:
         """Count an update of weights; return the learning rate and the decay of each, multipliers included.
@@ -449,11 +453,12 @@ class Optimizer(Algorithm[State]):
         write_state(state, new)
 
     @staticmethod
-    def register(klass: type[Optimizer]) -> type[Optimizer]:
+    def register(klass: Class) -> Class:
         """Register an optimizer under the name of its class; a decorator."""
         if not isinstance(klass, type):
             raise ArgumentError(f"Optimizer.register: must be a class; got {shown(klass)}")
-        return optimizers.register(klass)
+        registered: Class = optimizers.register(klass)
+        return registered
 
     @staticmethod
     def create_optimizer(name: str | Optimizer, **kwargs: Any) -> Any:

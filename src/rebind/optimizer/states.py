@@ -186,7 +186,7 @@ def _array_from(handle: object, index: object) -> NDArray | None:
     # The bytes of one array are a file with that array alone, but for the file's head and end.
     content = struct.pack("<QQQ", 0x112, 0, 1) + handle + struct.pack("<Q", 0)
     (array,) = load_frombuffer(content)
-    return array  # type: ignore[return-value]  # without names a file gives a list of arrays
+    return array
 
 
 def _optimizer_from(record: object) -> Optimizer:

@@ -9,9 +9,10 @@
 [(8, 3, 4)]
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
+from ..completion import listing as _listing
 from .base_cell import BaseRNNCell
 from .cells import GRUCell, LSTMCell, RNNCell
 from .checkpoint import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
@@ -28,6 +29,7 @@ __all__ = [
     "ResidualCell", "SequentialRNNCell", "ZoneoutCell", "do_rnn_checkpoint", "encode_sentences",
     "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint",
 ]  # fmt: skip
+__dir__ = _listing(globals())
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

@@ -1,6 +1,6 @@
 """Networks: `mx.sym`. Functions for all operators are made from the table of operators (`ops`)."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
 from . import contrib, generated, image, linalg, op, random, sparse
 from .creation import (
@@ -31,11 +31,12 @@ __all__ = [
     "random", "sparse", "split_v2", "torch_module", "var", "zeros",
 ]  # fmt: skip
 
-__all__ += [name for name in generated.__all__ if not name.startswith("_")]
-
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .generated import *  # noqa: F403  # some 600 names, which only the stub could list
+
+    __all__ += generated.__all__  # the form of it that type checkers read
 else:
+    __all__ += [name for name in generated.__all__ if not name.startswith("_")]
     __getattr__, __dir__ = generated.FUNCTIONS.attributes(globals())
 
 # The operators whose names begin with an underscore, and all others: ``sym._internal._plus_scalar``.

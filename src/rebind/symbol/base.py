@@ -274,7 +274,7 @@ class SymbolBase:
                 raise ParameterError(
                     f"Symbol: {node.operator.name} {node.name!r} takes attributes that begin and end with two "
                     f"underscores, or {', '.join(sorted(symbol_json.HIDDEN_KEYS))}; got {key!r}. "
-                    "Parameters do not change."
+                    "Parameters of an operator cannot be changed."
                 )
             # The one thing of a node that may change; see `rebind.graph.graph`.
             node.attributes[symbol_json.hide(key)] = value
@@ -296,7 +296,7 @@ class SymbolBase:
 
     # Shapes and types.
 
-    def infer_shape(self, *args: ShapeLike, **kwargs: ShapeLike) -> ThreeOrNone[Shape | None]:
+    def infer_shape(self, *args: ShapeLike, **kwargs: ShapeLike) -> ThreeOrNone[Shape]:
         """Return the shapes of arguments, outputs and auxiliary states, from those of some arguments.
 
         Parameters
@@ -330,9 +330,7 @@ class SymbolBase:
         """
         return as_three(*inferred_shapes(self._graph, args, kwargs))
 
-    def infer_type(
-        self, *args: DTypeLike | None, **kwargs: DTypeLike | None
-    ) -> ThreeOrNone[TypeFound | None]:
+    def infer_type(self, *args: DTypeLike | None, **kwargs: DTypeLike | None) -> ThreeOrNone[TypeFound]:
         """Return the types of arguments, outputs and auxiliary states, from those of some arguments.
 
         Parameters

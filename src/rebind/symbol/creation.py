@@ -162,7 +162,7 @@ def load(fname: str | os.PathLike) -> Symbol:
 
 
 def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
-    """Return a symbol of zeros; a size that is 0 follows from the consumers.
+    """Return a symbol of zeros; sizes of 0 are inferred from the operators that use it.
 
     >>> import rebind as mx
     >>> (mx.sym.zeros((0, 2)) + mx.sym.var("x")).infer_shape(x=(3, 2))[1]
@@ -292,7 +292,7 @@ def _two(
     result = combine(sign, left, right)
     if not isinstance(result, Symbol):
         raise ArgumentError(
-            f"sym: one of the two must be a Symbol, the other too or a number; got {left!r}, {right!r}"
+            f"sym: one of the two must be a Symbol, the other a Symbol or a number; got {left!r}, {right!r}"
         )
     return result
 

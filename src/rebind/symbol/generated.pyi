@@ -4112,6 +4112,18 @@ def _onnx_tensor_scatter(
 ) -> Symbol:
     """`data` with `updates` along an axis, from a position for each element of the batch on."""
 
+def _onnx_cast_through(
+    data: Symbol | None = None,
+    kind: Literal['uint2', 'int2', 'uint4', 'int4', 'uint16', 'uint32', 'float4e2m1', 'float8e4m3fn', 'float8e4m3fnuz', 'float8e5m2', 'float8e5m2fnuz', 'float8e8m0'] = ...,
+    saturate: bool = True,
+    rounding: Literal['up', 'down', 'nearest'] = 'up',
+    *,
+    name: str | None = None,
+    attr: Mapping[str, str] | None = None,
+    **attributes: Unpack[_Attributes],
+) -> Symbol:
+    """What `data` is after a cast to a type that arrays do not have, and back; the gradient is a cast's."""
+
 def _onnx_pool(
     data: Symbol | None = None,
     kernel: int | Sequence[int] = ...,
@@ -6863,6 +6875,7 @@ __all__ = [
     "_onnx_gather_nd",
     "_onnx_scatter_nd",
     "_onnx_tensor_scatter",
+    "_onnx_cast_through",
     "_onnx_pool",
     "_onnx_max_pool",
     "_onnx_max_unpool",

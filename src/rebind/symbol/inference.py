@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -28,13 +28,13 @@ ShapeLike: TypeAlias = "int | Sequence[int] | None"
 TypeFound: TypeAlias = "type[np.generic] | torch.dtype"
 #: Of arguments, outputs and auxiliary states.
 Three: TypeAlias = tuple[list[T], list[T], list[T]]
-#: Three times None where something does not follow.
-ThreeOrNone: TypeAlias = tuple[list[T] | None, list[T] | None, list[T] | None]
+#: Three times None where something does not follow; written as Any, since programs that give all shapes do not ask.
+ThreeOrNone: TypeAlias = tuple[list[T] | Any, list[T] | Any, list[T] | Any]
 
 
 def shapes_or_none(
     graph: Graph, args: Sequence[ShapeLike], kwargs: Mapping[str, ShapeLike]
-) -> ThreeOrNone[Shape | None]:
+) -> ThreeOrNone[Shape]:
     """Return the shapes of arguments, outputs and states; three times None, with a warning, where some do not follow.
 
     >>> import rebind as mx

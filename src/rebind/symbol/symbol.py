@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from .. import files
 from ..absent import absent_function, old_names
 from ..checks import DICT, PATH, an, check_kind, or_none, warn_user
+from ..completion import hides
 from ..device import Device, as_device
 from ..dtypes import DTypeLike, torch_dtype
 from ..errors import ArgumentError, near_names, shown
 from ..executor import Arrays, Executor, GradReqs, Sharing, arrays_by_name, bind, run_as, simple_bind
 from ..first_use import OnFirstUse
 from ..graph import Entry, Facts, Graph, Node, Target, infer_shapes, infer_types, rewrite, symbol_json
+from ..graph.onnx_operators import onnx_operators
 from ..graph.passes import backend_named, optimize, optimize_without_shapes, without_casts
 from ..mode import mode
 from ..ndarray import NDArray
@@ -39,6 +42,7 @@ T = TypeVar("T")
 _SHOWN = OnFirstUse.from_modules("rebind.viz", {"symbol_html": "notebook"})
 
 
+@hides("symbol_class with_graph")
 class Symbol(OperatorMethods):
     """A network, or a part of one: outputs of a graph.
 
@@ -155,6 +159,9 @@ class Symbol(OperatorMethods):
     def save(self, fname: str | os.PathLike, remove_amp_cast: bool = True) -> None:
         """Write the symbol to a JSON file, which appears whole or not at all; for `remove_amp_cast` see `tojson`.
 
+        It warns of operators that only rebind has, which `onnx.import_model` and `from_torch` use: MXNet cannot load
+        such a file.
+
         >>> import pathlib, tempfile, rebind as mx
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "net-symbol.json")
@@ -163,6 +170,11 @@ class Symbol(OperatorMethods):
         True
         """
         check_kind("Symbol.save", PATH, fname=fname)
+        if names := onnx_operators(self.graph):
+            warn_user(
+                f"Symbol.save: MXNet cannot load this network, since it has no {', '.join(names)}: operators of ONNX "
+                "that only rebind has. rebind loads it, and onnx.export_model writes it."
+            )
         with files.atomic_write(fname) as file:
             file.write(self.tojson(remove_amp_cast).encode())
 
@@ -310,7 +322,8 @@ class Symbol(OperatorMethods):
         """
         known = {node.name for node in self._graph.variables}
         for name in [name for name in given if name not in known]:
-            warn_user(f"Symbol.{who}: no argument {name!r}{near_names(name, known)} It is ignored.")
+            near = near_names(name, (*known, *inspect.signature(getattr(self, who)).parameters))
+            warn_user(f"Symbol.{who}: no argument {name!r}{near} It is ignored.")
         return {name: value for name, value in given.items() if name in known}
 
     def _bind(
@@ -432,7 +445,7 @@ def compose(
 
 
 def load_json(json_str: str) -> Symbol:
-    """Return the symbol of a JSON text that MXNet of any age, or rebind, wrote.
+    """Return the symbol in a JSON text that rebind, or any version of MXNet, wrote.
 
     >>> import rebind as mx
     >>> mx.sym.load_json(mx.sym.exp(mx.sym.var("x"), name="e").tojson())

@@ -4,9 +4,10 @@ A check that finds a difference raises AssertionError, as a test expects; a call
 rebind's errors. Data are drawn from NumPy's global generator: ``np.random.seed`` makes a test repeatable.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ..absent import old_names
+from ..absent import old_names as _old_names
+from ..completion import listing as _listing
 from .arrays import (
     create_sparse_array,
     create_sparse_array_zd,
@@ -180,6 +181,7 @@ __all__ = [
     "var_check",
     "verify_generator",
 ]
+__dir__ = _listing(globals())
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

@@ -127,7 +127,7 @@ def test_order_is_wanted_by_the_full_check_alone(make: Callable[[], Any], says: 
         (lambda: csr_matrix(([1], ([0, 1], [0, 1]))), "got shapes (1,), (2,) and (2,)"),
         (lambda: csr_matrix(([1], ([0], [0], [0]))), "must be (data, (row, col)); got 3 arrays beside data"),
         (lambda: csr_matrix(([1], ([0], [9])), shape=(2, 3)), "col must be from 0 to 2; got 9 at position 0"),
-        (lambda: csr_matrix(([], [], [0, 0])), "shape must be given where there are no indices"),
+        (lambda: csr_matrix(([], [], [0, 0])), "csr_matrix: shape must be given, since there are no indices"),
         (lambda: csr_matrix((2, 3), shape=(3, 2)), "shape must be that of the values, (2, 3); got (3, 2)"),
         (lambda: csr_matrix((2, 3, 4)), "must have two axes; got shape (2, 3, 4)"),
         (lambda: csr_matrix("a"), "must be numbers"),

@@ -183,6 +183,14 @@ def test_a_dense_matrix_times_csr_has_all_elements_of_the_stored_columns(stype: 
         assert transposed.indices.asnumpy().tolist() == [0, 2] * 2
 
 
+def test_a_dense_matrix_times_the_transpose_of_csr_has_what_is_not_zero() -> None:
+    # MXNet 1.9.1: a sum that cancels, and a row of zeros, leave nothing stored.
+    left = nd.array([[1, 1, 0], [0, 0, 0], [0, 2, 5]])
+    found = nd.dot(left, csr(np.array([[1, -1, 0], [2, 0, 0], [0, 0, 0]], "float32")), transpose_b=True)
+    assert found.data.asnumpy().tolist() == [2, -2]
+    assert (found.indices.asnumpy().tolist(), found.indptr.asnumpy().tolist()) == ([1, 0], [0, 1, 1, 2])
+
+
 def test_empty_matrices() -> None:
     empty = nd.zeros((2, 4), stype="csr")
     assert not nd.dot(empty, nd.ones((4, 3))).asnumpy().any()

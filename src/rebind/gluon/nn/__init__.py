@@ -1,8 +1,8 @@
 """`gluon.nn`: layers as blocks."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ...absent import old_names
+from ...absent import old_names as _old_names
 from ..block import Block, HybridBlock, SymbolBlock  # as MXNet has them here too
 from . import activations, basic_layers, conv_layers
 from .activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, Swish
@@ -91,5 +91,5 @@ __all__ = [
     "conv_layers",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

@@ -64,7 +64,7 @@ class Sequential(Block):
 
 
 class HybridSequential(Sequential, HybridBlock):
-    """`HybridBlock`s one after the other.
+    """Blocks of class `HybridBlock`, one after the other.
 
     >>> HybridSequential(prefix="net_")
     HybridSequential(

@@ -1,8 +1,8 @@
 """Pictures with boxes of objects: augmenters that move the boxes too, and an iterator over both."""
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from ...absent import old_names
+from ...absent import old_names as _old_names
 from .augmenter import DetAugmenter, DetBorrowAug, DetHorizontalFlipAug, DetRandomSelectAug
 from .det_iter import ImageDetIter
 from .recipe import CreateDetAugmenter, CreateMultiRandCropAugmenter
@@ -13,5 +13,5 @@ __all__ = [
     "DetRandomCropAug", "DetRandomPadAug", "DetRandomSelectAug", "ImageDetIter",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:  # a type checker would take every name for valid
-    __getattr__ = old_names(__name__)
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for valid
+    __getattr__ = _old_names(__name__)

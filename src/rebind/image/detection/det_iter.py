@@ -166,9 +166,9 @@ class ImageDetIter(ImageIter):
         header, width = int(numbers[0]), int(numbers[1])
         if header < 2 or width < 5 or (numbers.size - header) % width or numbers.size <= header:
             raise FormatError(
-                f"{self._who}: the label of {self._where()} must have whole objects after its header: of {width} "
-                f"numbers, as its second says, 5 or more, after {header}, as its first says, 2 or more; "
-                f"got {numbers.size} numbers"
+                f"{self._who}: the label of {self._where()} must have whole objects after its header. Its first "
+                f"number, the length of the header, must be >= 2; its second, the length of an object, must be >= 5; "
+                f"got {numbers.size} numbers, a header of {header}, objects of {width}"
             )
         objects = numbers[header:].reshape(-1, width)
         valid = objects[(objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])]

@@ -429,7 +429,7 @@ class ImageRecordUInt8Iter(ImageRecordIter):
 
 
 class ImageRecordInt8Iter(ImageRecordIter):
-    """`ImageRecordIter` with pictures of int8: the mean is subtracted, and the result is cut at -128 and 127."""
+    """`ImageRecordIter` with pictures of int8: the mean is subtracted, and the result is clipped to -128..127."""
 
     _dtype = torch.int8
 

@@ -273,7 +273,7 @@ def _indices(source: Part, name: str, device: Device) -> Tensor:
 def _needed(indices: Tensor, who: str) -> int:
     """Return the least size of an axis with these indices."""
     if not indices.numel():
-        raise ShapeError(f"{who}: shape must be given where there are no indices that it follows from")
+        raise ShapeError(f"{who}: shape must be given, since there are no indices to infer it from")
     return int(indices.max()) + 1
 
 

@@ -159,7 +159,7 @@ def dot_dense_csr(
 ) -> Storage:
     """Return the product of a dense matrix with a csr matrix, or with its transpose.
 
-    It is csr, with all elements of the columns in which any is stored.
+    It is csr: with all elements of the columns in which any is stored, or, of the transpose, with what is not zero.
     """
     if len(lhs.shape) != 2:
         raise ShapeError(
@@ -168,16 +168,15 @@ def dot_dense_csr(
     _check_sizes(lhs, rhs, transpose_a, transpose_b)
     left = DenseStorage(_transposed(lhs.to_dense(), not transpose_a))
     if transpose_b:
-        columns = rhs.indptr.diff().nonzero().flatten()
-        values, width = multiply(rhs, left)[columns], rhs.shape[0]
+        found = CSRStorage.from_dense(multiply(rhs, left).t())
     else:
         product = multiply_transposed(rhs, left)
-        columns, values, width = product.indices, product.data, rhs.shape[1]
-    rows = values.shape[1]
-    found = CSRStorage(
-        values.t().flatten(),
-        torch.arange(rows + 1, device=columns.device) * len(columns),
-        columns.repeat(rows),
-        (rows, width),
-    )
+        columns, values = product.indices, product.data
+        rows = values.shape[1]
+        found = CSRStorage(
+            values.t().flatten(),
+            torch.arange(rows + 1, device=columns.device) * len(columns),
+            columns.repeat(rows),
+            (rows, rhs.shape[1]),
+        )
     return _as_type(found, forward_stype or (DENSE if transpose_a else "csr"))
