@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -29,10 +30,12 @@ def numbers(symbol: mx.sym.Symbol, **shapes: tuple[int, ...]) -> dict[str, mx.nd
     }
 
 
-def written(symbol: mx.sym.Symbol, params: Mapping[str, mx.nd.NDArray], folder: Path) -> tuple[Any, str]:
+def written(
+    symbol: mx.sym.Symbol, params: Mapping[str, mx.nd.NDArray], folder: Path, **how: Any
+) -> tuple[Any, str]:
     """Return the network of the file with its state, and the file's text."""
     path = folder / "net.py"
-    write_python(symbol, params, path)
+    write_python(symbol, params, path, **how)
     spec = importlib.util.spec_from_file_location("net", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -233,3 +236,102 @@ def test_types(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--disallow-untyped-defs", "--config-file", "", "net.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def stacked(cells: list[Any], **how: Any) -> mx.sym.Symbol:
+    stack = mx.rnn.SequentialRNNCell()
+    for cell in cells:
+        stack.add(cell)
+    outputs, states = stack.unroll(5, inputs=mx.sym.var("data"), **how)
+    # The states of two directions are lists of their own.
+    states = [state for each in states for state in (each if isinstance(each, list) else [each])]
+    return mx.sym.Group([outputs, *states]) if how["merge_outputs"] else mx.sym.Group([*outputs, states[0]])
+
+
+def lstm(number: int) -> Any:
+    return mx.rnn.LSTMCell(num_hidden=4, prefix=f"lstm_l{number}_")
+
+
+def by_hand(mode: str, order: tuple[int, ...] = (0, 1, 2, 3)) -> mx.sym.Symbol:
+    """Steps as old programs write them: states are inputs, and each step has its own."""
+    weights = {
+        name: mx.sym.var(f"l0_{name}") for name in ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
+    }
+    h, c = mx.sym.var("init_h"), mx.sym.var("init_c")
+    for t in range(4):
+        i2h = mx.sym.FullyConnected(
+            mx.sym.var(f"t{t}_data"),
+            weights["i2h_weight"],
+            weights["i2h_bias"],
+            num_hidden=16 if mode == "lstm" else 4,
+        )
+        h2h = mx.sym.FullyConnected(
+            h, weights["h2h_weight"], weights["h2h_bias"], num_hidden=16 if mode == "lstm" else 4
+        )
+        if mode != "lstm":
+            h = mx.sym.Activation(i2h + h2h, act_type=mode)
+            continue
+        parts = mx.sym.SliceChannel(i2h + h2h, num_outputs=4)
+        i, f, g, o = (parts[k] for k in order)
+        c = mx.sym.sigmoid(f) * c + mx.sym.sigmoid(i) * mx.sym.tanh(g)
+        h = mx.sym.sigmoid(o) * mx.sym.tanh(c)
+    return h
+
+
+UNROLLED = {
+    "lstm": (stacked([lstm(0), lstm(1)], merge_outputs=True), ["nn.LSTM(3, 4)", "nn.LSTM(4, 4)"]),
+    "single outputs": (stacked([lstm(0)], merge_outputs=False), ["nn.LSTM(3, 4)"]),
+    "time first": (stacked([lstm(0)], merge_outputs=True, layout="TNC"), ["nn.LSTM(3, 4)"]),
+    "gru": (
+        stacked([mx.rnn.GRUCell(4, prefix=f"gru{i}_") for i in range(2)], merge_outputs=True),
+        ["nn.GRU(3, 4)", "nn.GRU(4, 4)"],
+    ),
+    "tanh": (stacked([mx.rnn.RNNCell(4, prefix="rnn_")], merge_outputs=True), ["nn.RNN(3, 4)"]),
+    "relu": (
+        stacked([mx.rnn.RNNCell(4, activation="relu", prefix="rnn_")], merge_outputs=True),
+        ['nn.RNN(3, 4, nonlinearity="relu")'],
+    ),
+    "residual": (
+        stacked([lstm(0), mx.rnn.ResidualCell(lstm(1))], merge_outputs=True),
+        ["nn.LSTM(3, 4)", "nn.LSTM(4, 4)"],
+    ),
+    "two directions": (
+        stacked([mx.rnn.BidirectionalCell(lstm(0), lstm(1))], merge_outputs=True),
+        ["nn.LSTM(3, 4)", "nn.LSTM(3, 4)"],
+    ),
+    "by hand": (by_hand("lstm"), ["nn.LSTM(3, 4)"]),
+    "by hand, relu": (by_hand("relu"), ['nn.RNN(3, 4, nonlinearity="relu")']),
+    # Gates in an order that PyTorch's layer does not have: the steps stay.
+    "by hand, other gates": (by_hand("lstm", (0, 2, 1, 3)), []),
+}
+
+
+@pytest.mark.parametrize("kind", UNROLLED)
+def test_unrolled_cells_are_layers(kind: str, tmp_path: Path) -> None:
+    symbol, layers = UNROLLED[kind]
+    names = [name for name in symbol.list_arguments() if name.endswith(("data", "init_h", "init_c"))]
+    time_first = kind == "time first"
+    shapes = {
+        name: ((5, 2, 3) if time_first else (2, 5, 3)) if name == "data" else (2, 3 if "data" in name else 4)
+        for name in names
+    }
+    params = numbers(symbol, **shapes)
+    free = {name: (0, *shape[1:]) for name, shape in shapes.items()} if "data" in names else None
+    network, text = written(symbol, params, tmp_path, shapes=free)
+    assert re.findall(r"nn\.(?:LSTM|GRU|RNN)\(.*\)", text) == layers
+    data = {
+        name: np.random.RandomState(1).uniform(-1, 1, shape).astype("f") for name, shape in shapes.items()
+    }
+    exe = symbol.simple_bind(mx.cpu(), grad_req="null", **shapes)
+    exe.copy_params_from(params)
+    expected = [
+        array.asnumpy() for array in exe.forward(**{name: mx.nd.array(each) for name, each in data.items()})
+    ]
+    found = network(**{name: torch.from_numpy(each) for name, each in data.items()})
+    found = found if isinstance(found, tuple) else (found,)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.detach().numpy(), other, rtol=1e-5, atol=1e-6)
+    arg_params, _ = to_params(network, tmp_path / "net.safetensors")
+    assert {name: array.asnumpy().tolist() for name, array in arg_params.items()} == {
+        name: array.asnumpy().tolist() for name, array in params.items()
+    }

@@ -121,7 +121,8 @@ def write_python(
 
     The file has a class ``Network``, whose ``load_state_dict`` takes what ``net.safetensors`` holds. Parts that repeat,
     which are found by what their nodes' names have in common, are copies of one class: ``stage1_unit2_conv1_weight`` is
-    ``stage1.1.conv1.weight`` then. The metadata of the safetensors file has the names: ``mxnet_names``.
+    ``stage1.1.conv1.weight`` then. Recurrent cells that were unrolled are layers: ``lstm_l0_i2h_weight`` is
+    ``lstm_l0.weight_ih_l0``. The metadata of the safetensors file has the names: ``mxnet_names``.
 
     Parameters
     ----------

@@ -26,6 +26,7 @@ from .tracing import TracedCall, trace_call
 from .translations import TRANSLATIONS
 from .unit_classes import UnitClasses, UnitMember, UnitText, class_text, member_lines
 from .units import Unit, find_units, in_sequences, relative_name, sequence_label
+from .unrolled_cells import in_layers
 
 __all__ = ["WrittenNetwork", "write_network"]
 
@@ -75,14 +76,16 @@ def write_network(
     *,
     units: bool = False,
 ) -> WrittenNetwork:
-    """Write a network; `shapes` of inputs have 0 where a size is free; with `units` what repeats becomes a class."""
+    """Write a network; free sizes of inputs are 0 in `shapes`; with `units` what repeats becomes a class or a layer."""
     graph = symbol.graph
+    params = _checked(params, depth_first([entry.node for entry in graph.outputs], _sources))
+    if units:
+        graph = in_layers(graph, params)
     used = depth_first([entry.node for entry in graph.outputs], _sources)
-    params = _checked(params, used)
     tensors = {name: torch.from_numpy(value.asnumpy().copy()) for name, value in params.items()}
     context = NetworkContext(Graph(graph.outputs), tensors, network_facts(graph, params, shapes, types))
     writer = _Writer(context, used, units=find_units(context.graph, used, tensors) if units else ())
-    return writer.write()
+    return writer.write()._replace(outputs=symbol.graph.output_names)
 
 
 #: Inputs that are parameters, by the operators' names of them.
@@ -221,8 +224,10 @@ class _Writer:
         if result in self._values.values() and node.visible_outputs == 1:
             self._alias(Entry(node), result)
             return
-        if node.visible_outputs == 1:
-            self._lines.append(f"{self._name(Entry(node), position)} = {result}")
+        used = [i for i in range(node.visible_outputs) if Entry(node, i) in self._last]
+        if node.visible_outputs == 1 or (len(used) == 1 and writer.parts):
+            result += writer.parts[used[0]] if writer.parts else ""
+            self._lines.append(f"{self._name(Entry(node, used[0]), position)} = {result}")
             return
         name = self._names.new(relative_name(node.name, self._context.label))
         for i in range(node.visible_outputs):

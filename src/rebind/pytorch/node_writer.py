@@ -61,7 +61,11 @@ class NodeWriter:
         return all(entry is not None and self.network.owns(entry) for entry in entries)
 
     def layer(
-        self, constructor: str, inputs: Mapping[str, str], fixed: Mapping[str, Tensor] | None = None
+        self,
+        constructor: str,
+        inputs: Mapping[str, str],
+        fixed: Mapping[str, Tensor] | None = None,
+        name: str = "",
     ) -> str:
         """Write a layer that owns its parameters (see `owns_all`), and return its name.
 
@@ -73,13 +77,15 @@ class NodeWriter:
             By the layer's names of parameters, the operator's: ``{"bias": "beta"}``.
         fixed
             By the layer's names, numbers that are not those of the input, and are not trained.
+        name
+            Of the layer, by default the node's.
         """
-        entries = {name: self.entry(source) for name, source in inputs.items()}
-        owned = {name: entry.name for name, entry in entries.items() if entry is not None}
-        types = {self.network.parameters[name].dtype for name in owned.values()}
+        entries = {part: self.entry(source) for part, source in inputs.items()}
+        owned = {part: entry.name for part, entry in entries.items() if entry is not None}
+        types = {self.network.parameters[source].dtype for source in owned.values()}
         if len(types) == 1 and (dtype := types.pop()) is not torch.float32:
             constructor = f"{constructor[:-1]}, dtype={dtype})"
-        return self.network.add_layer(self.node.name, constructor, owned, fixed or {})
+        return self.network.add_layer(name or self.node.name, constructor, owned, fixed or {})
 
     def numbers(self, name: str) -> Tensor | None:
         """Return the numbers of an input that is a parameter of this node alone; None for any other."""
