@@ -80,7 +80,9 @@ def test_the_recorded_symbols_are_made(name: str) -> None:
         numbers = [float(text) for text in texts]
         # MXNet's sums of divergences are float32: its threshold may be the edge of the bin beside.
         step = 2 * max(map(abs, numbers)) / BINS if "entropy" in name else 0.0
-        np.testing.assert_allclose([float(text) for text in actual[key]], numbers, rtol=0, atol=step + 2e-6)
+        # Six digits are written, of sums of float32 whose order is the processor's.
+        found = [float(text) for text in actual[key]]
+        np.testing.assert_allclose(found, numbers, rtol=1e-6, atol=step + 2e-6)
 
 
 @pytest.mark.parametrize("network", [name for name in NETWORKS if RECORDED["parameters"][name]])
