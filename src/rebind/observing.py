@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["Observing", "observed_exchange", "observing"]
+__all__ = ["Observing", "observed_array_call", "observed_exchange", "observing"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,6 +25,10 @@ class Observing:
     kernels
         Takes an operator of a call of ``mx.nd`` and the function that computes it, and returns what is called in its
         place; None: the function is called.
+    array_calls
+        Takes what a call does that makes, copies, selects or writes arrays without an operator (``'copy'``,
+        ``'convert'``, ``'select'``, ``'assign'``, or the name of MXNet's operator: ``'_ones'``) and its function, and
+        returns what is called in its place; None: the function is called.
     exchanges
         Takes what a key-value store does, and a function that does it, and returns what is called in its place; None:
         the function is called.
@@ -38,11 +42,12 @@ class Observing:
         Takes the batches that `fit` trains on, and returns what it iterates over in their place.
     """
 
-    __slots__ = ("batches", "exchanges", "kernels", "programs", "served", "store", "updates")
+    __slots__ = ("array_calls", "batches", "exchanges", "kernels", "programs", "served", "store", "updates")
 
     def __init__(self) -> None:
         self.programs: Any = None
         self.kernels: Callable[[Any, Callable[..., Any]], Callable[..., Any]] | None = None
+        self.array_calls: Callable[[str, Callable[..., Any]], Callable[..., Any]] | None = None
         self.exchanges: Callable[[str, Callable[..., Any]], Callable[..., Any]] | None = None
         self.served: Callable[[str, Callable[..., Any]], Callable[..., Any]] | None = None
         self.store: Callable[[], Any] = lambda: None
@@ -62,13 +67,29 @@ def observed_exchange(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     >>> push("w")
     'w'
     """
+    return _observed("exchanges", name)
 
-    def decorate(method: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(method)
+
+def observed_array_call(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator of a function that makes or copies arrays without an operator: a profiler records its calls.
+
+    >>> @observed_array_call("copy")
+    ... def copied(array):
+    ...     return list(array)
+    >>> copied([1])
+    [1]
+    """
+    return _observed("array_calls", kind)
+
+
+def _observed(slot: str, what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if observing.exchanges is None:
-                return method(*args, **kwargs)
-            result: R = observing.exchanges(name, method)(*args, **kwargs)
+            observe = getattr(observing, slot)
+            if observe is None:
+                return function(*args, **kwargs)
+            result: R = observe(what, function)(*args, **kwargs)
             return result
 
         return call

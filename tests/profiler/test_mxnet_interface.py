@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rebind as mx
@@ -29,7 +31,7 @@ def own_profile(tmp_path: Path) -> Iterator[str]:
     yield path
     P.set_state("stop")
     P.process_profile().recording.clear()
-    assert observing.programs is observing.kernels is observing.updates is None
+    assert observing.programs is observing.kernels is observing.updates is observing.array_calls is None
 
 
 def network() -> Any:
@@ -87,8 +89,61 @@ def test_calls_and_their_derivatives_are_rows_and_so_are_updates() -> None:
     mx.optimizer.get_updater(mx.optimizer.create("sgd"))(0, x.grad, weight)
     found = rows()["operator"]
     assert {name: found[name]["Count"] for name in found} == {
-        "dot": 1, "_mul_scalar": 1, "_backward_dot": 1, "_backward_mul_scalar": 1, "sgd_update": 1,
+        "_ones": 2, "dot": 1, "_mul_scalar": 1, "_backward_dot": 1, "_backward_mul_scalar": 1, "sgd_update": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "row"),
+    [
+        ("mx.nd.zeros((2,))", "_zeros"),
+        ("mx.nd.full((2,), 3)", "_full"),
+        ("mx.nd.linspace(0, 1, 3)", "_linspace"),
+        ("mx.nd.sparse.zeros('csr', (2, 2))", "_zeros"),
+        ("a[1]", None),  # shares the memory
+        ("a[0:2]", None),
+        ("a[:]", None),
+        ("a[:, 1]", "slice"),
+        ("a[::2]", "slice"),
+        ("a[[0, 1]]", "gather_nd"),
+        ("a[mx.nd.array([0, 1])]", "gather_nd"),
+        ("a[:] = 2", "_full"),
+        ("a[:] = b", "CopyCPU2CPU"),
+        ("a[:] = np.ones((3, 4))", None),
+        ("a[1] = 2", "_slice_assign_scalar"),
+        ("a[:, 1:3] = b[:, 1:3].asnumpy()", ("slice", "_slice_assign")),
+        ("a[[0, 1]] = 3", "_scatter_set_nd"),
+        ("a.copy()", "CopyCPU2CPU"),
+        ("a.copyto(b)", "CopyCPU2CPU"),
+        ("a.as_in_context(mx.cpu(0))", None),
+        ("a.as_in_context(mx.cpu(1))", "CopyCPU2CPU"),
+        ("a.tostype('csr')", "cast_storage"),
+        ("a.tostype('csr').tostype('default')", ("cast_storage", "cast_storage")),
+        ("a.tostype('default')", None),
+        ("mx.init.Xavier()(mx.init.InitDesc('w_weight'), a)", "_random_uniform"),
+        ("mx.init.Normal()(mx.init.InitDesc('w_weight'), a)", "_random_normal"),
+        ("mx.init.Zero()(mx.init.InitDesc('w_weight'), a)", "_full"),
+    ],
+)
+def test_what_is_no_operators_call_has_the_row_that_mxnet_shows(
+    code: str, row: str | tuple[str, ...] | None
+) -> None:
+    scope = {"mx": mx, "np": np, "a": mx.nd.ones((3, 4)), "b": mx.nd.ones((3, 4))}
+    P.set_state("run")
+    exec(code, scope)
+    expected = Counter((row,) if isinstance(row, str) else row or ())
+    operators = json.loads(P.dumps(format="json"))["Time"].get("operator", {})
+    assert {name: each["Count"] for name, each in operators.items() if name != "_arange"} == expected
+
+
+def test_a_copy_that_is_recorded_is_one_row() -> None:
+    a = mx.nd.ones((3, 4))
+    a.attach_grad()
+    P.set_state("run")
+    with mx.autograd.record():
+        b = a.copy()
+    b.backward()
+    assert list(rows()["operator"]) == ["_copy", "_backward_copy"]
 
 
 def test_custom_operators_are_a_category_of_their_own() -> None:
@@ -118,7 +173,7 @@ def test_custom_operators_are_a_category_of_their_own() -> None:
     assert found["Custom Operator"]["profiled_add::pure_python"]["Count"] == 3
     assert not {"Custom", "_plus_scalar", "_mul_scalar"} & set(found.get("operator", {}))
     operators = {row.operator for row in P.process_profile().nodes()}  # times of inner calls count once
-    assert operators - {"autograd"} == {"profiled_add::pure_python"}
+    assert operators - {"autograd", "_ones"} == {"profiled_add::pure_python"}
 
 
 def test_the_table_has_mxnets_headings_and_columns() -> None:
@@ -144,7 +199,7 @@ def test_rows_are_sorted(sort_by: str, ascending: bool) -> None:
     _ = mx.nd.ones((2,)) * 3
     found = json.loads(P.dumps(format="json", sort_by=sort_by, ascending=ascending))["Time"]["operator"]
     values = [row[sort_by.capitalize()] for row in found.values()]
-    assert values == sorted(values, reverse=not ascending) and len(values) == 7
+    assert values == sorted(values, reverse=not ascending) and len(values) == 8
 
 
 def test_dumps_is_empty_without_aggregate_stats_and_after_a_reset() -> None:
@@ -168,7 +223,7 @@ def test_a_reset_leaves_the_trace_and_the_tables_by_node_as_they_are(own_profile
     assert P.dumps().strip().endswith("for different entries.")  # no rows
     P.dump()
     names = [each["name"] for each in events(own_profile) if each["ph"] in "Xi"]
-    assert [name for name in names if name != "ones"] == ["exp", "done", "log", "done", "sin", "done"]
+    assert [name for name in names if name != "_ones"] == ["exp", "done", "log", "done", "sin", "done"]
     assert {"exp", "log", "sin"} <= {row.name for row in P.process_profile().nodes()}
 
 
@@ -200,7 +255,7 @@ def test_a_pause_records_nothing() -> None:
     _ = mx.nd.ones((2,)) * 3
     P.resume()
     _ = mx.nd.ones((2,)) + 3
-    assert list(rows()["operator"]) == ["_plus_scalar"]
+    assert {name: row["Count"] for name, row in rows()["operator"].items()} == {"_ones": 1, "_plus_scalar": 1}
 
 
 def test_what_a_program_adds_is_in_tables_and_trace(own_profile: str) -> None:

@@ -12,6 +12,7 @@ from ..checks import check_numbers
 from ..errors import ParameterError, ShapeError
 from ..generators import generator
 from ..ndarray import NDArray
+from ..observing import observed_array_call
 from .base import Initializer, alias, register
 
 __all__ = ["MSRAPrelu", "Normal", "Orthogonal", "Uniform", "Xavier"]
@@ -31,11 +32,19 @@ def _fill(arr: NDArray, draw: Callable[[Tensor, torch.Generator], Tensor]) -> No
 
 
 def _uniform(scale: float) -> Callable[[Tensor, torch.Generator], Tensor]:
-    return lambda numbers, random: numbers.uniform_(-scale, scale, generator=random)
+    @observed_array_call("_random_uniform")
+    def draw(numbers: Tensor, random: torch.Generator) -> Tensor:
+        return numbers.uniform_(-scale, scale, generator=random)
+
+    return draw
 
 
 def _normal(sigma: float) -> Callable[[Tensor, torch.Generator], Tensor]:
-    return lambda numbers, random: numbers.normal_(0.0, sigma, generator=random)
+    @observed_array_call("_random_normal")
+    def draw(numbers: Tensor, random: torch.Generator) -> Tensor:
+        return numbers.normal_(0.0, sigma, generator=random)
+
+    return draw
 
 
 @register

@@ -16,6 +16,7 @@ from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, OutOfMemoryError, ParameterError, ShapeError
 from ..mode import mode
+from ..observing import observed_array_call
 from ..ops import find
 from ..ops.failures import is_of_memory
 from ..ops.frontend import split_parameters
@@ -97,6 +98,7 @@ def _filled(
     return NDArray(filled, device)
 
 
+@observed_array_call("_zeros")
 def zeros(
     shape: Sizes,
     ctx: Device | None = None,
@@ -118,6 +120,7 @@ def zeros(
     return wrap(kind.zeros(sizes, wanted, device.torch), device)
 
 
+@observed_array_call("_ones")
 def ones(
     shape: Sizes,
     ctx: Device | None = None,
@@ -132,6 +135,7 @@ def ones(
     return _filled("nd.ones", shape, ctx, dtype, 1, out)
 
 
+@observed_array_call("_full")
 def full(
     shape: Sizes,
     val: float | Sequence[float] | NDArray,
@@ -181,6 +185,7 @@ def arange(
     return _arange(start=start, stop=stop, step=step, repeat=repeat, dtype=dtype, ctx=device)
 
 
+@observed_array_call("_linspace")
 def linspace(
     start: float,
     stop: float,

@@ -16,6 +16,7 @@ from .. import dtypes, shapes
 from ..dtypes import DTypeLike
 from ..errors import BoundsError, ShapeError
 from ..mode import mode
+from ..observing import observed_array_call, observing
 from ..ops import Operator, find
 from ..ops.frontend import split_parameters
 from ..ops.methods import FLUENT_METHODS
@@ -103,6 +104,7 @@ class OperatorMethods(FluentMethods):
 
     # Copies, and conversions to types and storages.
 
+    @observed_array_call("copy")
     def copy(self) -> Self:
         """Return a copy on the same device.
 
@@ -145,6 +147,7 @@ class OperatorMethods(FluentMethods):
             return wrap(self.storage.to(dtype=wanted, copy=True), self.device)
         return invoke_by_name("Cast", self, dtype=wanted)
 
+    @observed_array_call("convert")
     def tostype(self, stype: str) -> Self:
         """Return the array in another storage type; itself if it is of that type.
 
@@ -170,10 +173,16 @@ class OperatorMethods(FluentMethods):
 
         What is contiguous in memory shares it; everything else is a copy.
         """
+        if observing.array_calls is not None:
+            selected: Self = observing.array_calls("select", select)(self, key)
+            return selected
         return select(self, key)
 
     def __setitem__(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
-        assign(self, key, value)
+        if observing.array_calls is not None:
+            observing.array_calls("assign", assign)(self, key, value)
+        else:
+            assign(self, key, value)
 
     def split_v2(
         self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False

@@ -19,6 +19,7 @@ from ..completion import hides
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ArgumentError, DeviceError, ParameterError, ShapeError
+from ..observing import observed_array_call
 from ..ops.storage_types import storage_number
 from .arithmetic import BINARY, BinaryOperators, combine
 from .base import ArrayBase, Scalar, wrap, wrap_tensor
@@ -91,6 +92,7 @@ class NDArray(OperatorMethods):
     #: Reads an array from MXNet's bytes; set where the format of files is.
     from_record: ClassVar[Callable[[bytes | bytearray], NDArray]]
 
+    @observed_array_call("copy")
     def copyto(self, other: NDArray | Device | str) -> NDArray:
         """Copy into `other`, converting to its type and storage, or onto a device; return the array written.
 

@@ -11,9 +11,11 @@ from torch.autograd.graph import Node as GradientFunction
 
 from ..executor.observer import Observation, Observer
 from ..graph import Node
+from ..ndarray import NDArray
 from ..observing import observing
 from ..ops import Operator
 from ..optimizer import Optimizer
+from .array_calls import row_of
 from .backward import functions_between, gradient_functions, time_backward
 from .memory_in_use import memory_in_use
 from .recording import CUSTOM, Array, Recording, Slice, Step, Value, now
@@ -117,7 +119,7 @@ class Watcher(Observer):
     >>> x = mx.nd.ones((2, 3)) * 2
     >>> watcher.remove(interest)
     >>> [(each.name, each.outputs[0].shape) for each in interest.recording.slices]
-    [('_mul_scalar', torch.Size([2, 3]))]
+    [('_ones', torch.Size([2, 3])), ('_mul_scalar', torch.Size([2, 3]))]
     """
 
     def __init__(self) -> None:
@@ -137,6 +139,7 @@ class Watcher(Observer):
         observing.programs = self if any(each.symbolic or each.runs for each in interests) else None
         calls = any(each.imperative for each in interests)
         observing.kernels = self.timed_kernel if calls else None
+        observing.array_calls = self.timed_array_call if calls else None
         observing.updates = self.timed_update if calls else None
         observing.exchanges = self.timed_exchange if calls else None
         observing.served = self.timed_service if calls else None
@@ -249,6 +252,25 @@ class Watcher(Observer):
         arrays = (_described(inputs), _described(outputs))
         self.record(Slice(category, op.name, begin, end, row, "call", 0.0, 1, *arrays))
         self._time_backward(outputs, boundary, f"{op.name}_backward", op.name, custom)
+        return result
+
+    def timed_array_call(self, kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what calls a function that works on arrays without an operator, and records the call."""
+        return functools.partial(self._array_call, kind, function)
+
+    def _array_call(self, kind: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        before, begin = self._thread.last, now()
+        result = function(*given, **named)
+        end = now()
+        row = row_of(kind, given, result)
+        # What was done by an operator, or by another such call, is recorded already.
+        if row is not None and self._thread.last is before:
+            category, statistic = _row(row, self._thread.customs, None)
+            inputs = [each.storage for each in given if isinstance(each, NDArray)]
+            written = result.storage if isinstance(result, NDArray) else result
+            outputs = inputs[:1] if written is None else [written]
+            arrays = (_described(inputs), _described(outputs))
+            self.record(Slice(category, row, begin, end, statistic, "call", 0.0, 1, *arrays))
         return result
 
     def timed_update(self, optimizer: Optimizer, update: Callable[..., Any]) -> Callable[..., Any]:
