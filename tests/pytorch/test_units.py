@@ -291,6 +291,10 @@ UNROLLED = {
         stacked([mx.rnn.RNNCell(4, activation="relu", prefix="rnn_")], merge_outputs=True),
         ['nn.RNN(3, 4, nonlinearity="relu")'],
     ),
+    "dropout between": (
+        stacked([lstm(0), mx.rnn.DropoutCell(0.5), lstm(1)], merge_outputs=True),
+        ["nn.LSTM(3, 4)", "nn.LSTM(4, 4)"],
+    ),
     "residual": (
         stacked([lstm(0), mx.rnn.ResidualCell(lstm(1))], merge_outputs=True),
         ["nn.LSTM(3, 4)", "nn.LSTM(4, 4)"],
@@ -319,6 +323,7 @@ def test_unrolled_cells_are_layers(kind: str, tmp_path: Path) -> None:
     free = {name: (0, *shape[1:]) for name, shape in shapes.items()} if "data" in names else None
     network, text = written(symbol, params, tmp_path, shapes=free)
     assert re.findall(r"nn\.(?:LSTM|GRU|RNN)\(.*\)", text) == layers
+    assert text.count("nn.Dropout") == (kind == "dropout between")  # one for all steps
     data = {
         name: np.random.RandomState(1).uniform(-1, 1, shape).astype("f") for name, shape in shapes.items()
     }
@@ -327,7 +332,7 @@ def test_unrolled_cells_are_layers(kind: str, tmp_path: Path) -> None:
     expected = [
         array.asnumpy() for array in exe.forward(**{name: mx.nd.array(each) for name, each in data.items()})
     ]
-    found = network(**{name: torch.from_numpy(each) for name, each in data.items()})
+    found = network.eval()(**{name: torch.from_numpy(each) for name, each in data.items()})
     found = found if isinstance(found, tuple) else (found,)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one.detach().numpy(), other, rtol=1e-5, atol=1e-6)

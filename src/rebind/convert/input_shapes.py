@@ -297,11 +297,13 @@ def _of_dense_layer(graph: Graph, known: Mapping[str, Shape]) -> Iterator[Shape]
             (1, channels, side, side) for channels, side in sides if channels * side * side == size > 1
         )
         yield (1, size)
+        yield from ((1, length, size) for length in (*_LENGTHS, *_SMALL))
 
 
 def _that_fits(graph: Graph, known: Mapping[str, Shape], name: str, shape: Shape | None) -> Shape | None:
     """Return a shape without free sizes that fits the weights, for an example; as it is if none does."""
-    tried: Iterable[Shape] = (*_of_dense_layer(graph, known), *_SHAPES)
+    words = ((1, length) for length in (*_LENGTHS, *_SMALL))
+    tried: Iterable[Shape] = (*_of_dense_layer(graph, known), *_SHAPES, *words)
     if shape is not None:
         sizes = (*(_SIDES if len(shape) == 4 else _LENGTHS), *_SMALL)
         tried = ((shape[0] or 1, *(each or size for each in shape[1:])) for size in sizes)

@@ -105,7 +105,8 @@ class Sequences:
 
 def _given_for_all(node: Application) -> dict[str, object] | None:
     """Return the parameters with which a node's operator does for all steps at once what it does for each; or None."""
-    if node.operator.name in ("elemwise_add", "amp_cast"):
+    is_by_element = node.operator.name in ("elemwise_add", "amp_cast")
+    if is_by_element or (node.operator.name == "Dropout" and not node.params.axes):
         return dict(node.given)
     # Along axis 0 the steps may be sections of a vector, which has no axis 1.
     if node.operator.name == "Concat" and node.params.dim > 0:
