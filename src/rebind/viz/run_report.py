@@ -171,14 +171,20 @@ def _shapes_in(text: str) -> dict[str, tuple[int, ...]]:
 # The page.
 
 _STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #1f2328; max-width: 1100px; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; border-bottom: 1px solid #d0d7de; }
-table { border-collapse: collapse; font-size: 13px; } .wide { overflow-x: auto; }
-td, th { padding: .2rem .6rem; border-bottom: 1px solid #d0d7de; text-align: left; vertical-align: top; }
+:root { color-scheme: light dark; --ink: #1f2328; --paper: #ffffff; --line: #d0d7de; --faint: #57606a; --bar: #0072b2; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6edf3; --paper: #0d1117; --line: #3d444d; --faint: #9198a1; --bar: #56b4e9; }
+  .curves svg { filter: brightness(.85); }
+}
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 0 auto; padding: 1rem;
+  color: var(--ink); background: var(--paper); }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; border-bottom: 1px solid var(--line); }
+table { border-collapse: collapse; font-size: 13px; } .wide, .curves { overflow-x: auto; }
+td, th { padding: .2rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .curves svg { max-width: 100%; height: auto; } .network { max-height: 32rem; overflow: auto; }
-.bar { display: inline-block; height: .7em; background: #0072b2; } p.note { color: #57606a; }
+@media (max-width: 700px) { .curves svg { max-width: none; } }
+.bar { display: inline-block; height: .7em; background: var(--bar); } p.note { color: var(--faint); }
 """
 
 
@@ -225,7 +231,7 @@ def _curves(history: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
         for name, values in figures.items()
         if values
     ]
-    table = _table(["", "Metric", "Last", "Smallest", "Largest"], rows, numbers=3)
+    table = _table(["Data", "Metric", "Last", "Smallest", "Largest"], rows, numbers=3)
     return f'<div class="curves">{svg[svg.index("<svg") :]}</div>{table}'
 
 
