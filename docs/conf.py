@@ -12,6 +12,7 @@ from typing import Any
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS.parent / "src"), str(DOCS.parent)]
 
+from docutils import nodes  # noqa: E402
 from tools import notebooks, operator_pages, site_pages  # noqa: E402
 
 import rebind  # noqa: E402
@@ -55,6 +56,8 @@ html_theme_options = {
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}  # light or dark, as the browser is set
+html_search_scorer = "_static/scorer.js"
 templates_path = ["_templates"]
 
 #: The pages whose links are the navigation.
@@ -105,6 +108,14 @@ def read_page(app: Any, name: str, text: list[str]) -> None:
         text[0] += site_pages.navigation(text[0])
 
 
+def trim_code(app: Any, document: nodes.document) -> None:
+    """Leave out the empty line that a session in Markdown ends with: doctest needs it, readers do not."""
+    for block in document.findall(nodes.literal_block):
+        if block.rawsource == block.astext():  # it is plain text, which Sphinx highlights
+            block.rawsource = block.rawsource.rstrip("\n")
+            block.children = [nodes.Text(block.rawsource)]
+
+
 def shorten_defaults(
     app: Any, what: str, name: str, found: Any, options: Any, signature: str | None, returned: str | None
 ) -> tuple[str | None, str | None]:
@@ -118,6 +129,7 @@ def setup(app: Any) -> None:
     site_pages.write_outside()
     operator_pages.write(DOCS / "operators")
     app.connect("source-read", read_page)
+    app.connect("doctree-read", trim_code)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("autodoc-process-bases", show_public_bases)
     app.connect("autodoc-process-signature", shorten_defaults)

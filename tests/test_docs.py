@@ -83,3 +83,13 @@ def test_the_tables_of_a_page_render(page: Path) -> None:
             cells = len(re.split(r"(?<!\\)\|", row.strip().strip("|")))
             columns = cells if columns <= 1 else columns
             assert cells == columns, f"{page.name}:{token.map[0] + 1}: {cells} cells in a table of {columns}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sessions_of_a_page_are_between_fences(page: Path) -> None:
+    """Doctest runs those that are not, too, but Markdown shows them as quotations."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for token in MarkdownIt("commonmark").enable("table").parse("\n".join(lines)):
+        if token.type == "blockquote_open" and token.map is not None:
+            line = token.map[0]
+            assert not lines[line].startswith(">>>"), f"{page.name}:{line + 1}: ```python is missing above"
