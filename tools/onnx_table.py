@@ -205,7 +205,9 @@ def relative_error(found: np.ndarray, expected: np.ndarray) -> float:
 def rows(*, errors: bool = True) -> list[Row]:
     """Return the rows, by the operators' names; without errors those are not measured."""
     found = []
-    for operator, names in sorted(names_by_operator().items(), key=lambda item: item[0].lstrip("_").lower()):
+    for operator, names in sorted(
+        names_by_operator().items(), key=lambda item: item[1][0].lstrip("_").lower()
+    ):
         why = reason(operator)
         error = largest_error(operator) if errors and why is None else _NOT_MEASURED
         found.append(Row(", ".join(f"`{name}`" for name in names), why or target(operator), error))

@@ -1,4 +1,4 @@
-"""How far each operator is from what MXNet 1.9.1 computed: the recorded calls of ``tests/parity``, run again."""
+"""How far each operator is from what MXNet 1.9.1 computed: the recorded calls of ``tests``, run again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
+from tests.ops.nn import recorded as layers
 from tests.parity import test_updates as updates
 from tests.parity.cases import CASES
 from tests.parity.test_operators import MANIFESTS, PACKS, WRONG_GRADIENTS, bind, to_rebind
@@ -68,6 +69,10 @@ def comparisons() -> dict[str, Comparison]:
             found[operator] = Comparison(len(calls))
             for group, name in calls:
                 _compare_call(found[operator], group, name)
+        for name, given, arrays in layers.CASES:
+            comparison = found.setdefault(find(name).name, Comparison())
+            comparison.calls += 1
+            _compare_layer(comparison, arrays, layers.compute(name, given, arrays))
         for case in updates.CASES.values():
             comparison = found.setdefault(_update_operator(case), Comparison())
             comparison.calls += 1
@@ -86,6 +91,12 @@ def _compare_call(comparison: Comparison, group: str, name: str) -> None:
         executor.backward([to_rebind(pack.get(reference)) for reference in entry["heads"]] or None)
         for key, reference in entry["gradients"].items():
             comparison.add("gradients", executor.grad_dict[key].asnumpy(), pack.get(reference))
+
+
+def _compare_layer(comparison: Comparison, recorded: layers.Arrays, found: layers.Arrays) -> None:
+    for kind, what in (("infer", "outputs"), ("train", "outputs"), ("grad", "gradients")):
+        for key, array in found[kind].items():
+            comparison.add(what, array.detach().numpy(), recorded[kind][key])
 
 
 def _update_operator(case: Update) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from tests.parity.coverage import LEFT_OUT
+from tests.parity.coverage import LEFT_OUT, NO_CALL
 from tests.parity.golden import DATA
 from tools import onnx_table, storage_table, stubs
 from tools.operator_comparison import Comparison, comparisons, recorded_calls
@@ -111,9 +111,9 @@ def page(name: str, names: list[str], facts: Facts) -> str:
         "Gradient": gradient(name, op, of_gradient),
         "Example": example(name),
         "Storage types": storage_types(op),
-        "ONNX": [prose(facts.onnx[name])],
+        "ONNX": [in_onnx(name, facts.onnx[name])],
         "Differences from MXNet": difference_table(facts.differences.get(name, [])),
-        "Compared with MXNet 1.9.1": compared(facts.comparisons.get(name)),
+        "Compared with MXNet 1.9.1": compared(name, facts.comparisons.get(name)),
         "References": [prose(sections["References"])] if "References" in sections else [],
     }
     text = f"# {title(name)}\n"
@@ -275,6 +275,12 @@ def storage_types(op: Operator) -> list[str]:
     return ["\n".join(["| inputs | outputs | gradients |", "| --- | --- | --- |", *dict.fromkeys(rows)])]
 
 
+def in_onnx(name: str, target: str) -> str:
+    """Return what an operator becomes in ONNX, or why it does not."""
+    why = onnx_table.reason(name)
+    return f"Exported as {target}." if why is None else f"Not exported: {prose(why)}."
+
+
 def difference_table(rows: list[str]) -> list[str]:
     """Return the rows of the pages of differences that name the operator."""
     if not rows:
@@ -282,13 +288,11 @@ def difference_table(rows: list[str]) -> list[str]:
     return ["\n".join(["| | MXNet 1.9.1 | rebind | why |", "| --- | --- | --- | --- |", *rows])]
 
 
-def compared(comparison: Comparison | None) -> list[str]:
-    """Return how many calls are recorded, and the largest differences."""
+def compared(name: str, comparison: Comparison | None) -> list[str]:
+    """Return how many calls are recorded, and the largest differences; or why none is."""
     if comparison is None:
-        return [
-            "No call is recorded by itself: it draws random numbers, or is compared as a part of recorded networks, "
-            "programs and other records ([what is recorded](../../tests/parity/README.md))."
-        ]
+        instead = NO_CALL[name]
+        return [f"No single call is recorded: {instead.reason} (`{instead.tests}`)."]
     calls = "1 recorded call" if comparison.calls == 1 else f"{comparison.calls} recorded calls"
     text = f"{calls}, with outputs of {', '.join(sorted(comparison.types))}."
     for what in ("outputs", "gradients"):

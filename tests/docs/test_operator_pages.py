@@ -71,11 +71,17 @@ def test_a_page_has_all_that_a_reader_asks_for() -> None:
     for part in (
         "mx.sym.LeakyReLU(", "| `slope` | a float, default 0.25 |", "## Shapes", "## Formula", "## Gradient",
         ">>> mx.nd.LeakyReLU(",
-        "MXNet 1.9.1 prints the same numbers.", "## Storage types", "## ONNX\n\nLeakyRelu",
+        "MXNet 1.9.1 prints the same numbers.", "## Storage types", "## ONNX\n\nExported as LeakyRelu.",
         "`LeakyReLU(act_type='selu')`",
         "3 recorded calls", "Largest difference of outputs: 2e-08. All gradients are equal.",
     ):  # fmt: skip
         assert part in text
+
+
+def test_a_page_without_a_recorded_call_says_why() -> None:
+    text = page("_shuffle", ["_shuffle"], Facts({}, {"_shuffle": "TopK"}, {}))
+    assert "No single call is recorded: its numbers are random" in text
+    assert "(`tests/ops/test_sampling.py`)." in text
 
 
 def test_a_comparison_sees_a_difference() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections import defaultdict
+from typing import NamedTuple
 
 from rebind.ops import OPERATORS
 
@@ -21,6 +22,83 @@ LEFT_OUT = {
     "_NDArray": "a hook of MXNet 0.x for operators that live in the caller's memory, which it is given as a pointer",
     "_imdecode": "takes a picture by a pointer that only MXNet's own front end can make; `nd.imdecode` is there",
 }
+
+
+class Instead(NamedTuple):
+    """Why no single call of an operator is recorded, and where it is tested."""
+
+    reason: str
+    tests: str
+
+
+_AS_NETWORKS = "it is recorded as a part of networks"
+_GPU = "MXNet has it on GPUs only"
+_NO_SYMBOL = (
+    "calls are recorded through symbols, and MXNet has it for arrays alone, or refuses it in a symbol"
+)
+_RANDOM = "its numbers are random, and drawn by PyTorch; their distribution is tested"
+_SPARSE = "MXNet takes sparse arrays only; calls with those are recorded with the storage types"
+
+#: Operators of which no single call is recorded: neither in `cases`, nor with the layers, nor with the updates.
+NO_CALL = {
+    "Custom": Instead("the user's code computes it", "tests/test_operator.py"),
+    **dict.fromkeys(
+        ["_foreach", "_while_loop", "_cond"], Instead(_AS_NETWORKS, "tests/parity/test_control_flow.py")
+    ),
+    "_contrib_quantized_conv": Instead(_AS_NETWORKS, "tests/parity/test_quantized.py"),
+    "_contrib_quantized_rnn": Instead(
+        "oneDNN refuses it on the processor that recorded", "tests/ops/test_quantization.py"
+    ),
+    "_contrib_BatchNormWithReLU": Instead(
+        "MXNet has it with oneDNN only, which is off in the records", "tests/ops/nn/test_sync_norm.py"
+    ),
+    "_contrib_ModulatedDeformableConvolution": Instead(_GPU, "tests/ops/test_deformable.py"),
+    **dict.fromkeys(["_contrib_fft", "_contrib_ifft"], Instead(_GPU, "tests/ops/test_contrib.py")),
+    "_contrib_count_sketch": Instead(_GPU, "tests/ops/test_sketch.py"),
+    **dict.fromkeys(
+        ["_contrib_allclose", "_contrib_boolean_mask"], Instead(_NO_SYMBOL, "tests/ops/test_contrib.py")
+    ),
+    **dict.fromkeys(
+        ["_contrib_edge_id", "_contrib_getnnz", "_sparse_retain", "_square_sum"],
+        Instead(_SPARSE, "tests/parity/test_storage.py"),
+    ),
+    **dict.fromkeys(
+        ["_cvimdecode", "_cvimread", "_cvimresize", "_cvcopyMakeBorder"],
+        Instead(_NO_SYMBOL, "tests/ops/test_opencv.py"),
+    ),
+    "_copyto": Instead(_NO_SYMBOL, "tests/ndarray"),
+    **dict.fromkeys(
+        ["_onehot_encode", "_scatter_set_nd", "_zeros_without_dtype", "fill_element_0index"],
+        Instead(_NO_SYMBOL, "tests/ops/samples.py"),
+    ),
+    "reset_arrays": Instead(_NO_SYMBOL, "tests/ops/test_reset.py"),
+    **dict.fromkeys(
+        ["_image_random_color_jitter", "_image_random_flip_left_right", "_image_random_flip_top_bottom"],
+        Instead(_RANDOM, "tests/ops/test_image.py"),
+    ),
+    **dict.fromkeys(
+        [
+            *(
+                f"_random_{law}{like}"
+                for law in (
+                    "exponential", "gamma", "generalized_negative_binomial", "negative_binomial", "normal",
+                    "poisson", "uniform",
+                )
+                for like in ("", "_like")
+            ),
+            *(
+                f"_sample_{law}"
+                for law in (
+                    "exponential", "gamma", "generalized_negative_binomial", "multinomial", "negative_binomial",
+                    "normal", "poisson", "uniform", "unique_zipfian",
+                )
+            ),
+            "_random_randint",
+            "_shuffle",
+        ],
+        Instead(_RANDOM, "tests/ops/test_sampling.py"),
+    ),
+}  # fmt: skip
 
 #: Parameters that MXNet lists and itself refuses: it takes others in their place.
 LISTED_ONLY = {"_contrib_SparseEmbedding": ["sparse_grad"], "_linspace": ["infer_range", "repeat", "step"]}

@@ -1,32 +1,14 @@
 """The layers give the numbers that MXNet 1.9.1 gave (recorded by `record.py`)."""
 
-import json
-from collections import defaultdict
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
+from tests.ops.nn.recorded import CASES, compute
 
-import rebind.ops.loss
-import rebind.ops.nn
-import rebind.ops.sequence  # noqa: F401
 from rebind.ops import find
 
-FORWARD, BACKWARD = 1e-5, 1e-4  # relative to the largest number of an array
-
-
-def load():
-    with np.load(Path(__file__).with_name("recorded.npz")) as file:
-        arrays = defaultdict(lambda: defaultdict(dict))
-        for key in file.files:
-            if key != "cases":
-                number, kind, name = key.split("/")
-                arrays[int(number)][kind][name] = file[key]
-        return [(op, p, arrays[number]) for number, op, p in json.loads(str(file["cases"]))]
-
-
-CASES = load()
+#: Relative to the largest number of an array.
+TOLERANCES = {"infer": 1e-5, "train": 1e-5, "grad": 1e-4, "aux": 1e-5}
 
 
 # What the records cannot hold, and the test that holds it instead.
@@ -56,40 +38,9 @@ def close(found, wanted, tolerance, what):
 @pytest.mark.parametrize("index", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{i}")
 def test_as_recorded(index):
     name, given, recorded = CASES[index]
-    op = find(name)
-    p = op.parse(given)
-    inputs = {k: torch.from_numpy(v.copy()) for k, v in recorded["in"].items()}
-    for k in recorded["grad"]:
-        inputs[k].requires_grad_()
-    tensors = [inputs[k] for k in op.signature.inputs_for(p)]
-    keywords = op.signature.keywords(p)
-    visible = op.record.visible_outputs(p)
-
-    def run(training):
-        mode = {"training": training} if "training" in op.signature.modes else {}
-        out = op(*tensors, **keywords, **mode)
-        return out if isinstance(out, tuple) else (out,)
-
-    what = f"{name} {given}"
-    for i, out in enumerate(run(False)[:visible]):
-        close(out, recorded["infer"][str(i)], FORWARD, f"{what}: output {i} in inference")
-    outs = run(True)
-    heads = [torch.from_numpy(recorded["head"][str(i)]) for i in range(visible)]
-    for i, out in enumerate(outs[:visible]):
-        close(out, recorded["train"][str(i)], FORWARD, f"{what}: output {i} in training")
-    differentiable = [(o, h) for o, h in zip(outs, heads, strict=False) if o.requires_grad]
-    if differentiable:
-        torch.autograd.backward([o for o, _ in differentiable], [h for _, h in differentiable])
-    for k, wanted in recorded["grad"].items():
-        grad = inputs[k].grad
-        close(
-            torch.zeros_like(inputs[k]) if grad is None else grad,
-            wanted,
-            BACKWARD,
-            f"{what}: gradient of {k}",
-        )
-    for k, new in zip(op.signature.aux_names, outs[len(op.record.output_names(p)) :], strict=False):
-        close(inputs[k] if new is None else new, recorded["aux"][k], FORWARD, f"{what}: new {k}")
+    for kind, arrays in compute(name, given, recorded).items():
+        for k, found in arrays.items():
+            close(found, recorded[kind][k], TOLERANCES[kind], f"{name} {given}: {kind} {k}")
 
 
 @pytest.mark.parametrize("index", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{i}")
