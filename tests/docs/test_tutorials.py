@@ -11,6 +11,7 @@ import contextlib
 import doctest
 import io
 import json
+import os
 import re
 import runpy
 import shlex
@@ -106,6 +107,11 @@ def _run(command: list[str]) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            # As in an activated environment: a job's `python` is this one.
+            env={
+                **os.environ,
+                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+            },
             check=False,
         )
         return done.stdout
