@@ -28,7 +28,7 @@ def symbol_html(symbol: Symbol) -> str:
     """
     if not 0 < len(symbol.graph.nodes) <= LARGEST:
         return f"<pre>{html.escape(repr(symbol))}</pre>"
-    return plot_network(symbol).svg
+    return plot_network(symbol, title=symbol.name or "").svg
 
 
 def module_html(module: BaseModule) -> str:
