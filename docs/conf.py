@@ -33,6 +33,7 @@ nitpick_ignore_regex = [
     # Types that nobody makes by hand: in modules below those that have a page.
     ("py:class", r"rebind(\.[a-z]\w*){2,}\.\w+|rebind\.(config|monitor|params|registry)\.[A-Z]\w*"),
 ]
+toc_object_entries_show_parents = "hide"  # in the list beside a page, which is narrow
 default_role = "code"  # of docstrings: `names` are often those of parameters, which are no references
 myst_heading_anchors = 4
 highlight_language = "none"  # of code without a language: commands, and what they print
@@ -57,7 +58,7 @@ html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_context = {"default_mode": "auto"}  # light or dark, as the browser is set
-html_search_scorer = "_static/scorer.js"
+html_search_scorer = str(DOCS / "_static" / "scorer.js")
 templates_path = ["_templates"]
 
 #: The pages whose links are the navigation.
