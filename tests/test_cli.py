@@ -121,11 +121,13 @@ def test_another_python_finds_its_own_mxnet(tmp_path: Path, installed: bool, out
             "Usage: rebind run [OPTIONS] (SCRIPT | -m MODULE) [ARGUMENT...]",
             id="run-help",
         ),
-        pytest.param(["run"], 2, "Error: name a script, or a module after -m", id="run-nothing"),
+        pytest.param(
+            ["run"], 2, "Error: SCRIPT is missing: name a file, or a module with -m", id="run-nothing"
+        ),
         pytest.param(
             ["run", "-m"],
             2,
-            "Error: name a script, or a module after -m",
+            "Error: SCRIPT is missing: name a file, or a module with -m",
             id="run-no-module",
         ),
         pytest.param(["run", "-x", "train.py"], 2, "No such option", id="run-unknown-option"),

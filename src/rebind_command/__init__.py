@@ -79,7 +79,7 @@ Completion for bash; put this line into ~/.bashrc (zsh and fish: see docs/comman
 )  # fmt: skip
 @click.pass_context
 def rebind(context: click.Context) -> None:
-    """Run, check, train and convert MXNet 1.x's symbolic programs and models; PyTorch computes."""
+    """Run, check, train and convert MXNet 1.x's symbolic programs and models, on PyTorch."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)

@@ -17,7 +17,9 @@ Exit codes: 0 without errors, 1 with errors, 2 for a mistake in the command line
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(exists=True))
 @click.option(
-    "--strict", is_flag=True, help="Exit with 1 for notes too, which mark what only gives other results."
+    "--strict",
+    is_flag=True,
+    help="Exit with 1 for notes, too. Notes mark what runs, but gives other results.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def check(paths: tuple[str, ...], strict: bool, as_json: bool) -> int:

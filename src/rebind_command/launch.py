@@ -1,4 +1,4 @@
-"""The flags of ``rebind launch``: those of MXNet's ``tools/launch.py``, and of restarts."""
+"""The flags of ``rebind launch``: those of MXNet's ``tools/launch.py``, and some for restarts and logs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: MXNet's launchers that are not here, and what to do instead.
 _GONE = {
-    "sge": "start the job in the script for qsub, with --launcher ssh and a host file made of $PE_HOSTFILE",
-    "yarn": "start the job with Slurm, Kubernetes or ssh, as docs/distributed.md describes",
+    "sge": "in the script for qsub, use --launcher ssh and a host file made from $PE_HOSTFILE",
+    "yarn": "use Slurm, Kubernetes or ssh, see docs/distributed.md",
 }
 
 
@@ -52,7 +52,7 @@ class _Seconds(click.ParamType):
 
 
 class _Launch(click.Command):
-    """A command that ends the process with a sentence if flags do not fit each other."""
+    """A command that refuses flags which do not fit each other."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
@@ -68,15 +68,17 @@ class _Launch(click.Command):
 def _what_does_not_fit(given: SimpleNamespace) -> str | None:
     launcher = given.launcher
     if not given.command_line:
-        return "name the command that each process runs, as in rebind launch -n 4 python train.py"
+        return (
+            "COMMAND is missing: the program that each process runs, as in rebind launch -n 4 python train.py"
+        )
     if launcher in _GONE:
-        return f"--launcher {launcher} is not here; {_GONE[launcher]}"
+        return f"--launcher {launcher} is not supported; {_GONE[launcher]}"
     if launcher == "ssh" and not given.hostfile:
-        return "--launcher ssh needs a file of machines, -H hosts"
+        return "--launcher ssh needs a file that lists the machines: -H FILE"
     if launcher == "local" and given.hostfile is not None:
         return "--launcher local runs all processes on this machine; got -H. For several machines: --launcher ssh"
     if launcher != "ssh" and given.sync_dst_dir is not None:
-        return f"--sync-dst-dir copies this folder to machines that --launcher ssh starts; got --launcher {launcher}"
+        return f"--sync-dst-dir is for --launcher ssh; got --launcher {launcher}"
     return None
 
 
@@ -85,19 +87,19 @@ def _machines(function: F) -> F:
     for flag in (
         click.option(
             "-p", "--port", type=click.IntRange(0), default=0, metavar="PORT",
-            help="The port of this machine at which processes find each other; by default a free one.",
+            help="Port of this machine that all processes connect to. Default: a free port.",
         ),
         click.option(
             "--host-ip", metavar="ADDRESS",
-            help="The address of this machine at which the others reach it; by default it is found out.",
+            help="Address of this machine for the other machines. Default: detected.",
         ),
         click.option(
             "--sync-dst-dir", metavar="DIR",
-            help="Copy this folder to DIR on all machines first, with rsync, and run there.",
+            help="Copy the current folder to DIR on each machine, with rsync, and run there.",
         ),
         click.option(
             "-H", "--hostfile", type=click.Path(path_type=Path), metavar="FILE",
-            help="The machines, one on a line: [user@]host[:port].",
+            help="File that lists the machines, one per line: [user@]host[:port].",
         ),
     ):  # fmt: skip
         function = flag(function)
@@ -113,7 +115,7 @@ def _variables(function: F) -> F:
     ):
         function = click.option(
             flag, type=_Variable(), multiple=True,
-            help=f"A variable for {whose}; without a value that which it has here.",
+            help=f"Environment variable for {whose}. Without VALUE: its value on this machine.",
         )(function)  # fmt: skip
     return function
 
@@ -130,7 +132,7 @@ def _variables(function: F) -> F:
     type=click.IntRange(1),
     required=True,
     metavar="N",
-    help="How many workers to start.",
+    help="Number of workers.",
 )
 @click.option(
     "-s",
@@ -138,37 +140,39 @@ def _variables(function: F) -> F:
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="How many servers to start beside them, for kvstore='dist_async'; by default none.",
+    help="Number of servers, for kvstore='dist_async'. Default: 0.",
 )
 @click.option(
     "--launcher",
     type=click.Choice(["local", "ssh", "mpi", "slurm", *_GONE]),
     metavar="KIND",
-    help="What starts the processes: local (this machine), ssh, mpi (mpirun) or slurm (srun); by default local, and "
-    "ssh with -H.",
+    help="How to start the processes: local (on this machine), ssh, mpi (mpirun) or slurm (srun). Default: local; "
+    "with -H: ssh.",
 )
 @click.option(
     "--max-restarts",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="How often to start all processes again when one is lost; by default never.",
+    help="How many times to restart all processes after one fails. Default: 0.",
 )
 @click.option(
-    "--timeout", type=_Seconds(), help="How many seconds workers wait for each other: REBIND_TIMEOUT."
+    "--timeout",
+    type=_Seconds(),
+    help="Seconds that workers wait for each other before they stop with an error; sets REBIND_TIMEOUT.",
 )
 @click.option(
     "--log-dir",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write what each process prints to files in a folder, as torchrun does.",
+    help="Write the output of each process to files in DIR, as torchrun does.",
 )
 @_machines
 @_variables
 @click.option(
     "--p3",
     is_flag=True,
-    help="MXNet's priority-based propagation; gradients travel in the order of their priority without it.",
+    help="Accepted for MXNet's scripts; no effect. Gradients are sent in the order of their priority anyway.",
 )
 @click.argument(
     "command_line", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND...", shell_complete=complete_files
@@ -176,9 +180,9 @@ def _variables(function: F) -> F:
 def launch(**given: Any) -> int:
     """Start a program in several processes that train together.
 
-    They run on this machine or on several, and are started again when one is lost. COMMAND is the program with its
-    arguments, the same for all processes; this Python runs a Python file. The flags are those of MXNet's tool
-    launch.py, and --max-restarts.
+    They run on this machine or on several. With --max-restarts all are restarted when one fails. COMMAND is the
+    program with its arguments, the same for all processes; a Python file runs with this Python. The flags of MXNet's
+    tool launch.py work too.
     """
     from rebind.launch import run  # what takes seconds, now that something is to be done
 

@@ -51,7 +51,10 @@ def _out(help_text: str) -> Callable[[F], F]:
 _FORCE = click.option("--force", is_flag=True, help="Replace files that already exist.")
 
 _OUTPUTS = click.option(
-    "--outputs", metavar="NAME,...", default="", help="Which outputs, of any nodes. Default: the predictions."
+    "--outputs",
+    metavar="NAME,...",
+    default="",
+    help="Names of outputs, of any nodes. Default: the predictions.",
 )
 
 
@@ -172,7 +175,9 @@ def predict(
 )
 @_out("The page. Default: RUN-report.html.")
 @click.option(
-    "--force", is_flag=True, help="Replace a file that is not an earlier report, which is always replaced."
+    "--force",
+    is_flag=True,
+    help="Replace an existing file that is not a report. Reports are always replaced.",
 )
 def report(run: str, profile: str | None, out: str | None, force: bool) -> int:
     """Write an HTML page on the run that fit(checkpoint=RUN) saved.
@@ -184,10 +189,10 @@ def report(run: str, profile: str | None, out: str | None, force: bool) -> int:
     return run_report(run, profile, out, force)
 
 
-@click.command(epilog="\b\nExample: rebind doctor")
-@click.option(
-    "--list", "list_checks", is_flag=True, help="List the checks, with what to do about each mistake."
+@click.command(
+    short_help="Show what is installed, and find mistakes in it.", epilog="\b\nExample: rebind doctor"
 )
+@click.option("--list", "list_checks", is_flag=True, help="List the checks, and how to mend what each finds.")
 def doctor(list_checks: bool) -> int:
     """Show what is installed, and find common mistakes in the installation."""
     from rebind.convert.commands import run_doctor

@@ -30,7 +30,7 @@ class _Run(click.Command):
             return rest
         program = ctx.params["program"]
         if not program:
-            raise click.UsageError("name a script, or a module after -m", ctx)
+            raise click.UsageError("SCRIPT is missing: name a file, or a module with -m", ctx)
         if not ctx.params["module"] and not os.path.exists(program[0]):
             click.echo(f"rebind run: no such file: {program[0]!r}", err=True)
             ctx.exit(2)
@@ -54,7 +54,7 @@ class _Run(click.Command):
     shell_complete=complete_files,
 )  # fmt: skip
 def run(module: bool, profile: bool, program: tuple[str, ...]) -> int:
-    """Run a program as python does, but 'import mxnet' gives rebind, also in processes that the program starts.
+    """Run a program as python does; 'import mxnet' gives rebind, in the processes that it starts, too.
 
     SCRIPT is a file, or a folder or zip file with a __main__.py. Arguments after it go to the program. An installed
     mxnet is not changed.

@@ -26,27 +26,63 @@ class _ImageShape(click.ParamType):
 
 
 @click.command(
-    short_help="Train a network of mx.models on pictures in a record file.",
+    short_help="Train a network of mx.models on images in a record file.",
     epilog="\b\nExample: rebind train --model lenet --data train.rec --val val.rec --shape 3,28,28 --prefix run/net",
 )
-@click.option("--model", required=True, metavar="NAME", help="One of mx.models.list().")
-@click.option("--data", required=True, type=click.Path(exists=True, dir_okay=False), help="The record file.")
-@click.option("--val", type=click.Path(exists=True, dir_okay=False), help="One to test on after each epoch.")
-@click.option("--classes", type=click.IntRange(2), default=1000, show_default=True, help="Number of classes.")
+@click.option("--model", required=True, metavar="NAME", help="Network: a name from mx.models.list().")
 @click.option(
-    "--shape", type=_ImageShape(), default="3,224,224", show_default=True, help="Size of the crops."
+    "--data",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="Record file (.rec) to train on.",
 )
-@click.option("--epochs", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--batch-size", type=click.IntRange(1), default=32, show_default=True)
-@click.option("--lr", type=click.FloatRange(0), default=0.01, show_default=True, help="Learning rate of SGD.")
 @click.option(
-    "--prefix", metavar="PATH", help="Begin of the checkpoints' names; by default that of the model."
+    "--val", type=click.Path(exists=True, dir_okay=False), help="Record file to validate on after each epoch."
+)
+@click.option(
+    "--classes",
+    type=click.IntRange(2),
+    default=1000,
+    metavar="N",
+    show_default=True,
+    help="Number of classes.",
+)
+@click.option(
+    "--shape",
+    type=_ImageShape(),
+    default="3,224,224",
+    show_default=True,
+    help="Channels, height and width of the images, which are cropped to it.",
+)
+@click.option(
+    "--epochs", type=click.IntRange(1), default=10, metavar="N", show_default=True, help="Number of epochs."
+)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1),
+    default=32,
+    metavar="N",
+    show_default=True,
+    help="Images per batch.",
+)
+@click.option(
+    "--lr",
+    type=click.FloatRange(0),
+    default=0.01,
+    metavar="R",
+    show_default=True,
+    help="Learning rate of SGD.",
+)
+@click.option(
+    "--prefix",
+    metavar="PATH",
+    help="Path of the checkpoints without the epoch: PATH-0001.params. Default: the name of the model.",
 )
 def train(
     model: str, data: str, val: str | None, classes: int, shape: tuple[int, ...], epochs: int, batch_size: int,
     lr: float, prefix: str | None,
 ) -> int:  # fmt: skip
-    """Train a network of mx.models on pictures in a record file, with a checkpoint after each epoch."""
+    """Train a network of mx.models on images in a record file, and save a checkpoint after each epoch."""
     from rebind.models import training  # what takes seconds, now that something is to be done
 
     return training.run_train(

@@ -51,12 +51,12 @@ def test_this_python_runs_a_file_that_is_no_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("-n 2", "name the command that each process runs"),
-        ("-n 2 --launcher sge x", "--launcher sge is not here; start the job in the script for qsub"),
-        ("-n 2 --launcher yarn x", "--launcher yarn is not here; .*docs/distributed.md"),
-        ("-n 2 --launcher ssh x", "--launcher ssh needs a file of machines, -H hosts"),
+        ("-n 2", "COMMAND is missing: the program that each process runs"),
+        ("-n 2 --launcher sge x", "--launcher sge is not supported; in the script for qsub"),
+        ("-n 2 --launcher yarn x", "--launcher yarn is not supported; .*docs/distributed.md"),
+        ("-n 2 --launcher ssh x", "--launcher ssh needs a file that lists the machines: -H FILE"),
         ("-n 2 --launcher local -H hosts x", "--launcher local runs all processes on this machine; got -H"),
-        ("-n 2 --sync-dst-dir d x", "--sync-dst-dir copies this folder to .* got --launcher local"),
+        ("-n 2 --sync-dst-dir d x", "--sync-dst-dir is for --launcher ssh; got --launcher local"),
     ],
 )
 def test_flags_that_do_not_fit(line: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
