@@ -273,6 +273,13 @@ CONSTRUCTORS: dict[str, tuple[Callable[[], object], str]] = {
     "TensorBoard": (lambda: mx.callback.TensorBoard("runs", histogram=True), "histograms"),
     "Monitor": (lambda: mx.mon.Monitor(1, patern=".*"), "pattern"),
     "Profile": (lambda: mx.profiler.Profile(skips=2), "skip"),
+    "Xavier": (lambda: mx.init.Xavier(magnitud=3), "magnitude"),
+    "Accuracy": (lambda: mx.metric.create("acc", axsi=1), "axis"),
+    "MSE": (lambda: mx.metric.MSE(nam="error"), "name"),
+    "FactorScheduler": (lambda: mx.lr_scheduler.FactorScheduler(10, factr=0.5), "factor"),
+    "LSTMCell": (lambda: mx.rnn.LSTMCell(8, prefx="a_"), "prefix"),
+    "ConvLSTMCell": (lambda: mx.rnn.ConvLSTMCell((3, 8, 8), 4, prefx="a_"), "prefix"),
+    "BucketSentenceIter": (lambda: mx.rnn.BucketSentenceIter([], 1, bucket=[3]), "buckets"),
 }
 
 
@@ -281,6 +288,29 @@ def test_a_constructor_names_the_keyword_that_is_near(name: str) -> None:
     make, near = CONSTRUCTORS[name]
     with pytest.raises(TypeError, match=rf"{name}: no argument '\w+'; did you mean '{near}'"):
         make()
+
+
+#: Classes whose constructors all refuse unknown keywords, by their base.
+FAMILIES = {
+    mx.init.Initializer: mx.init,
+    mx.lr_scheduler.LRScheduler: mx.lr_scheduler,
+    mx.metric.EvalMetric: mx.metric,
+    mx.rnn.BaseRNNCell: mx.rnn,
+}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind
+        for base, module in FAMILIES.items()
+        for kind in (getattr(module, name) for name in module.__all__)
+        if isinstance(kind, type) and issubclass(kind, base) and f"{kind.__name__}.__init__" not in TAKE_ALL
+    ],
+)
+def test_each_constructor_of_a_family_refuses_what_it_does_not_know(kind: type) -> None:
+    with pytest.raises(mx.errors.UnknownArgumentError, match=f"{kind.__name__}: no argument 'unknwon'"):
+        kind(**WRONG)
 
 
 def test_simple_bind_names_its_own_keyword_that_is_near() -> None:

@@ -234,12 +234,13 @@ def refuses_unknown(function: Callable[P, R]) -> Callable[P, R]:
     Traceback (most recent call last):
     rebind.errors.UnknownArgumentError: Module: no argument 'contxt'; did you mean 'context'?
     """
-    owner, _, name = function.__qualname__.rpartition(".")
-    who = owner if name == "__init__" else name
+    method = function.__name__
     known = list(inspect.signature(function).parameters)[1:]  # the first is the object
 
     @functools.wraps(function)
     def checked(*args: P.args, **given: P.kwargs) -> R:
+        # A constructor is known by the class that is made, which may inherit it.
+        who = type(args[0]).__name__ if method == "__init__" else method
         for name in given:
             if name in _EPOCHS and "num_epoch" in known:
                 raise UnknownArgumentError(f"{who}: no argument {name!r}; did you mean 'num_epoch'?")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .absent import old_names
-from .checks import NUMBER, check_kind, check_numbers
+from .checks import NUMBER, check_kind, check_numbers, refuses_unknown
 from .errors import ArgumentError, ParameterError
 from .logs import log
 
@@ -46,6 +46,7 @@ class LRScheduler:
     [0.0, 0.5, 1.0, 0.5, 0.5, 0.25]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         base_lr: float = 0.01,
@@ -174,6 +175,7 @@ class FactorScheduler(LRScheduler):
     [1.0, 1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         step: int,
@@ -232,6 +234,7 @@ class MultiFactorScheduler(LRScheduler):
     [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         step: Sequence[int],
@@ -266,6 +269,7 @@ class MultiFactorScheduler(LRScheduler):
 class _UntilMaxUpdate(LRScheduler):
     """A curve from `base_lr` to `final_lr`, which is reached at `max_update`."""
 
+    @refuses_unknown
     def __init__(
         self,
         max_update: int,
@@ -322,6 +326,7 @@ class PolyScheduler(_UntilMaxUpdate):
     [1.0, 0.5625, 0.25, 0.0625, 0.0, 0.0]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         max_update: int,
@@ -359,6 +364,7 @@ class CosineScheduler(_UntilMaxUpdate):
     [1.0, 0.5, 0.0, 0.0]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         max_update: int,

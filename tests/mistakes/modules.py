@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,15 @@ import rebind as mx
 from rebind import nd
 
 from .things import FOLDER, after_backward, after_forward, batches, bound, module, net, ready
+
+
+def with_init(text: str) -> Any:
+    """A bound module, one of whose variables has an initializer of its own."""
+    weight = mx.sym.var("w", init=text)
+    made = mx.mod.Module(mx.sym.FullyConnected(mx.sym.var("data"), weight, num_hidden=3), label_names=None)
+    made.bind([("data", (4, 4))])
+    return made
+
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "mod: symbol None": (
@@ -137,6 +147,14 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "mod: init_params near": (
         lambda: bound().init_params("xavierr"),
         "no initializer 'xavierr'; did you mean 'xavier'? Registered: bilinear, constant, fusedrnn,",
+    ),
+    "mod: init of a variable": (
+        lambda: with_init("xaver").init_params(),
+        "init of variable 'w': no initializer 'xaver'; did you mean 'xavier'? Registered: bilinear,",
+    ),
+    "mod: init of a variable, a setting": (
+        lambda: with_init('["xavier", {"magnitud": 3}]').init_params(),
+        "init of variable 'w': Xavier: no argument 'magnitud'; did you mean 'magnitude'?",
     ),
     "mod: init_params list": (
         lambda: bound().init_params(arg_params=[1]),

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar, overload
 import numpy as np
 
 from ..checks import an, check_instance, check_kind
-from ..errors import ArgumentError, NameLookupError, ShapeError, shown
+from ..errors import ArgumentError, MXNetError, NameLookupError, ShapeError, shown
 from ..logs import log
 from ..ndarray import NDArray
 from ..registry import Registry
@@ -170,7 +170,7 @@ class Initializer:
         own = named.attrs.get("__init__")
         if own:
             # As a weight, whatever the name ends in: so MXNet has it, and so a bias can have an initializer of its own.
-            create(own)._init_weight(named, arr)
+            _own_of(named, own)._init_weight(named, arr)
             self._log(named, own, arr)
             return
         if named is not desc:
@@ -228,6 +228,14 @@ class Initializer:
             f"{', '.join('_' + end for end, _ in NAME_RULES[:4])} and the like. Give the variable its own "
             f"initializer: sym.var({str(name)!r}, init=mx.init.Uniform()); or use mx.init.Mixed."
         )
+
+
+def _own_of(name: str, text: str) -> Initializer:
+    """Return the initializer of a variable, by its text, which is read here first: an error names the variable."""
+    try:
+        return create(text)
+    except MXNetError as error:
+        raise type(error)(f"init of variable {str(name)!r}: {error}") from None
 
 
 def _method_for(name: str, is_old: bool) -> tuple[str, str]:

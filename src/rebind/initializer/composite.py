@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ..checks import refuses_unknown
 from ..errors import ArgumentError, FormatError, NameLookupError, ShapeError, shown
 from ..logs import log
 from ..ndarray import NDArray, load
@@ -34,6 +35,7 @@ class Mixed:
     [0.0, 0.0]
     """
 
+    @refuses_unknown
     def __init__(self, patterns: Sequence[str], initializers: Sequence[Filler]) -> None:
         for name, given in (("patterns", patterns), ("initializers", initializers)):
             if not isinstance(given, (list, tuple)):
@@ -84,6 +86,7 @@ class Load:
     [1.0, 1.0]
     """
 
+    @refuses_unknown
     def __init__(
         self, param: str | Mapping[str, NDArray], default_init: Filler | None = None, verbose: bool = False
     ) -> None:

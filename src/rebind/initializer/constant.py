@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..checks import check_numbers
+from ..checks import check_numbers, refuses_unknown
 from ..ndarray import NDArray
 from .base import Initializer, alias, register
 
@@ -25,6 +25,7 @@ class Zero(Initializer):
     [0.0, 0.0]
     """
 
+    @refuses_unknown
     def __init__(self) -> None:
         super().__init__()
 
@@ -44,6 +45,7 @@ class One(Initializer):
     [1.0, 1.0]
     """
 
+    @refuses_unknown
     def __init__(self) -> None:
         super().__init__()
 
@@ -69,6 +71,7 @@ class Constant(Initializer):
     [[2.0, 3.0]]
     """
 
+    @refuses_unknown
     def __init__(self, value: float | Sequence[float] | np.ndarray | NDArray) -> None:
         check_numbers("Constant", value=value)
         super().__init__(value=value)
@@ -90,6 +93,7 @@ class Bilinear(Initializer):
     array([[0.0625, 0.1875, 0.1875, 0.0625]], dtype=float32)
     """
 
+    @refuses_unknown
     def __init__(self) -> None:
         super().__init__()
 
@@ -115,6 +119,7 @@ class LSTMBias(Initializer):
     [0.0, 1.0, 0.0, 0.0]
     """
 
+    @refuses_unknown
     def __init__(self, forget_bias: float = 1.0) -> None:
         check_numbers("LSTMBias", forget_bias=forget_bias)
         super().__init__(forget_bias=forget_bias)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..checks import check_numbers
+from ..checks import check_numbers, refuses_unknown
 from ..errors import ParameterError, ShapeError
 from ..generators import generator
 from ..ndarray import NDArray
@@ -65,6 +65,7 @@ class Uniform(Initializer):
     True
     """
 
+    @refuses_unknown
     def __init__(self, scale: float = 0.07) -> None:
         check_numbers(type(self).__name__, scale=scale)
         super().__init__(scale=scale)
@@ -93,6 +94,7 @@ class Normal(Initializer):
     0.5
     """
 
+    @refuses_unknown
     def __init__(self, sigma: float = 0.01) -> None:
         check_numbers(type(self).__name__, sigma=sigma)
         super().__init__(sigma=sigma)
@@ -123,6 +125,7 @@ class Orthogonal(Initializer):
            [0., 4.]], dtype=float32)
     """
 
+    @refuses_unknown
     def __init__(self, scale: float = 1.414, rand_type: str = "uniform") -> None:
         check_numbers("Orthogonal", scale=scale)
         super().__init__(scale=scale, rand_type=rand_type)
@@ -171,6 +174,7 @@ class Xavier(Initializer):
     True
     """
 
+    @refuses_unknown
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
         check_numbers(type(self).__name__, magnitude=magnitude)
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
@@ -212,6 +216,7 @@ class MSRAPrelu(Xavier):
         The slope of PReLU on its negative side; 0 for ReLU.
     """
 
+    @refuses_unknown
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
         check_numbers("MSRAPrelu", slope=slope)
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..checks import check_numbers
+from ..checks import check_numbers, refuses_unknown
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, zeros
 from ..ops.nn.packing import gate_pieces, input_size
@@ -41,6 +41,7 @@ class FusedRNN(Initializer):
     [0.0, 0.0, 5.0, 5.0, 0.0, 0.0, 0.0, 0.0]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         init: str | Initializer | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..checks import refuses_unknown
 from ..ndarray import NDArray
 from ..symbol.torch_module import value_in_module
 from .base import Initializer, register
@@ -30,6 +31,7 @@ class TorchValue(Initializer):
     True
     """
 
+    @refuses_unknown
     def __init__(self, module: str, path: str) -> None:
         super().__init__(module=module, path=path)
         self.module, self.path = module, path

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy
 
-from ..checks import FUNCTION, check_kind
+from ..checks import FUNCTION, check_kind, refuses_unknown
 from ..errors import AbsentFeatureError, ArgumentError, NameLookupError, ParameterError, StateError, shown
 from ..overriding import declares_steps
 from ..registry import Registry
@@ -54,6 +54,7 @@ class CompositeEvalMetric(EvalMetric):
     [('accuracy', 1.0), ('cross-entropy', 0.458)]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         metrics: Sequence[Source] | None = None,
@@ -211,6 +212,7 @@ class CustomMetric(EvalMetric):
     ('largest error', 0.5)
     """
 
+    @refuses_unknown
     def __init__(
         self,
         feval: Feval,

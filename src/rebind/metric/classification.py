@@ -9,7 +9,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from ..checks import INT, check_kind, check_numbers
+from ..checks import INT, check_kind, check_numbers, refuses_unknown
 from ..errors import ParameterError, ShapeError
 from ..tuning import current
 from .arrays import same_length
@@ -124,6 +124,7 @@ class Accuracy(EvalMetric["Tensor | int"]):
     0.6667
     """
 
+    @refuses_unknown
     def __init__(
         self,
         axis: int = 1,
@@ -167,6 +168,7 @@ class TopKAccuracy(EvalMetric["Tensor | int"]):
     ('top_k_accuracy_2', 0.5)
     """
 
+    @refuses_unknown
     def __init__(
         self,
         top_k: int = 1,

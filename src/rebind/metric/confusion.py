@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..checks import refuses_unknown
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray.sending import sent
 from ..tuning import current
@@ -276,6 +277,7 @@ class PCC(EvalMetric[Pairs]):
     0.7
     """
 
+    @refuses_unknown
     def __init__(
         self,
         name: str = "pcc",

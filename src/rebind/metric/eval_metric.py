@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic
 
 from torch import Tensor
 
-from ..checks import DICT, check_kind
+from ..checks import DICT, check_kind, refuses_unknown
 from ..errors import ParameterError
 from ..grad_mode import grad_mode
 from ..ndarray.sending import sent
@@ -428,6 +428,7 @@ def constructor(default: str) -> Callable[..., None]:
     Count()
     """
 
+    @refuses_unknown
     def __init__(
         self: EvalMetric,
         name: str = default,
@@ -456,6 +457,7 @@ def averaging_constructor(default: str) -> Callable[..., None]:
     Spread(average='micro')
     """
 
+    @refuses_unknown
     def __init__(
         self: AveragedMetric,
         name: str = default,

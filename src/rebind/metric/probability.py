@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from ..checks import check_numbers, warn_user
+from ..checks import check_numbers, refuses_unknown, warn_user
 from ..errors import ParameterError, ShapeError
 from .arrays import Count, same_length
 from .base import metrics
@@ -86,6 +86,7 @@ def log_perplexity(
 def _constructor(default: str) -> Callable[..., None]:
     """Return a constructor that takes names and the setting `eps`; `default` is the default name."""
 
+    @refuses_unknown
     def __init__(
         self: CrossEntropy,
         eps: float = 1e-12,
@@ -175,6 +176,7 @@ class Perplexity(EvalMetric[Tensor]):
     4.0
     """
 
+    @refuses_unknown
     def __init__(
         self,
         ignore_label: int | None,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypedDict
 
 from .. import symbol
-from ..checks import DICT, FUNCTION, LIST, TEXT, an, check_kind, or_none, warn_user
+from ..checks import DICT, FUNCTION, LIST, TEXT, an, check_kind, or_none, refuses_unknown, warn_user
 from ..errors import ArgumentError, NameLookupError, ParameterError, ShapeError, StateError
 from ..ndarray import NDArray, concat
 from ..protocols import ArrayDict
@@ -58,6 +58,7 @@ class BaseRNNCell:
     #: Whether it can be called for one step; otherwise `unroll` runs whole sequences.
     _by_step = True
 
+    @refuses_unknown
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
         check_kind(type(self).__name__, TEXT, prefix=prefix)
         check_kind(type(self).__name__, or_none(an(RNNParams)), params=params)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import symbol
+from ..checks import refuses_unknown
 from ..initializer import LSTMBias
 from ..ops.nn.recurrent_layers import GATES
 from ..symbol import Symbol
@@ -17,6 +18,7 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 class DenseCell(BaseRNNCell):
     """A cell with two affine maps, of the input and of the state, whose rows are those of its gates."""
 
+    @refuses_unknown
     def __init__(
         self, num_hidden: int, prefix: str, params: RNNParams | None, forget_bias: float | None
     ) -> None:
@@ -70,6 +72,7 @@ class RNNCell(DenseCell):
     ['x', 'rnn_i2h_weight', 'rnn_i2h_bias', 'rnn_h2h_weight', 'rnn_h2h_bias']
     """
 
+    @refuses_unknown
     def __init__(
         self,
         num_hidden: int,
@@ -119,6 +122,7 @@ class LSTMCell(DenseCell):
     ([<Symbol lstm_t0_out>, <Symbol lstm_t1_out>], [<Symbol lstm_t1_out>, <Symbol lstm_t1_state>])
     """
 
+    @refuses_unknown
     def __init__(
         self,
         num_hidden: int,
@@ -168,6 +172,7 @@ class GRUCell(DenseCell):
     [<Symbol gru_t0_out>, <Symbol gru_t1_out>]
     """
 
+    @refuses_unknown
     def __init__(self, num_hidden: int, prefix: str = "gru_", params: RNNParams | None = None) -> None:
         super().__init__(num_hidden, prefix, params, forget_bias=None)
 

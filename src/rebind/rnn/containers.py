@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .. import symbol
+from ..checks import refuses_unknown
 from ..errors import ArgumentError, StateError
 from ..ndarray import NDArray
 from ..protocols import ArrayDict
@@ -19,6 +20,7 @@ __all__ = ["BidirectionalCell", "CellContainer", "SequentialRNNCell"]
 class CellContainer(BaseRNNCell):
     """A cell whose states and parameters are those of other cells, one cell's after the other's."""
 
+    @refuses_unknown
     def __init__(self, params: RNNParams | None) -> None:
         self._cells: list[BaseRNNCell] = []
         super().__init__("", params)
@@ -100,6 +102,7 @@ class SequentialRNNCell(CellContainer):
     [<Symbol l1_t0_out>, <Symbol l1_t1_out>]
     """
 
+    @refuses_unknown
     def __init__(self, params: RNNParams | None = None) -> None:
         super().__init__(params)
 
@@ -175,6 +178,7 @@ class BidirectionalCell(CellContainer):
 
     _by_step = False
 
+    @refuses_unknown
     def __init__(
         self,
         l_cell: BaseRNNCell,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import symbol
+from ..checks import refuses_unknown
 from ..defaults import init_defaults
 from ..errors import ParameterError, ShapeError
 from ..ops.nn.recurrent_layers import GATES
@@ -58,6 +59,7 @@ class BaseConvRNNCell(BaseRNNCell):
         The layout of inputs and states.
     """
 
+    @refuses_unknown
     def __init__(
         self,
         input_shape: Sequence[int],
@@ -172,6 +174,7 @@ class BaseConvRNNCell(BaseRNNCell):
 class UsualConvCell(BaseConvRNNCell):
     """A cell with what MXNet's convolutional cells have in common by default."""
 
+    @refuses_unknown
     def __init__(
         self,
         input_shape: Sequence[int],

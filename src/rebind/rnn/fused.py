@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from .. import symbol
-from ..checks import warn_user
+from ..checks import refuses_unknown, warn_user
 from ..errors import ParameterError, ShapeError, StateError
 from ..initializer import FusedRNN
 from ..ndarray import NDArray, concat
@@ -59,6 +59,7 @@ class FusedRNNCell(BaseRNNCell):
 
     _by_step = False
 
+    @refuses_unknown
     def __init__(
         self,
         num_hidden: int,

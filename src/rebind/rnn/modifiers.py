@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from .. import symbol
-from ..checks import PROBABILITY, check_kind, check_numbers
+from ..checks import PROBABILITY, check_kind, check_numbers, refuses_unknown
 from ..errors import ArgumentError
 from ..ndarray import NDArray
 from ..protocols import ArrayDict
@@ -38,6 +38,7 @@ class DropoutCell(BaseRNNCell):
     ['x']
     """
 
+    @refuses_unknown
     def __init__(self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None) -> None:
         super().__init__(prefix, params)
         check_numbers("DropoutCell", dropout=dropout)
@@ -91,6 +92,7 @@ class ModifierCell(BaseRNNCell):
     [(0, 4), (0, 4)]
     """
 
+    @refuses_unknown
     def __init__(self, base_cell: BaseRNNCell) -> None:
         if not isinstance(base_cell, BaseRNNCell):
             raise ArgumentError(f"{type(self).__name__}: base_cell must be a BaseRNNCell; got {base_cell!r}")
@@ -166,6 +168,7 @@ class ZoneoutCell(ModifierCell):
     [<Symbol lstm_t0_out>, <Symbol lstm_t1_out>]
     """
 
+    @refuses_unknown
     def __init__(
         self, base_cell: BaseRNNCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0
     ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
+from ..checks import refuses_unknown
 from ..dtypes import DTypeLike
 from ..symbol import Symbol, var
 from ..symbol.creation import Dumped
@@ -44,6 +45,7 @@ class RNNParams:
     ['x', 'shared_i2h_weight', 'shared_i2h_bias', 'shared_h2h_weight', 'shared_h2h_bias']
     """
 
+    @refuses_unknown
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
         self._params: dict[str, Symbol] = {}

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from ..checks import DICT, LIST, Kind, check_kind, or_none, warn_user
+from ..checks import DICT, LIST, Kind, check_kind, or_none, refuses_unknown, warn_user
 from ..dtypes import DTypeLike, numpy_type
 from ..errors import NameLookupError, ParameterError
 from ..io import DataBatch, DataDesc
@@ -130,6 +130,7 @@ class BucketSentenceIter(CurrentBatch):
     4 [[5.0, 6.0, 7.0, 0.0]] [[6.0, 7.0, 0.0, 0.0]]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         sentences: Sequence[Sequence[int]],
