@@ -99,7 +99,7 @@ def test_a_hook_can_stop_the_run(hook):
             [callback.EarlyStopping()],
             False,
             ParameterError,
-            "EarlyStopping watches a validation, and there is none; give eval_data",
+            "EarlyStopping needs a validation set; give eval_data",
         ),
     ],
 )

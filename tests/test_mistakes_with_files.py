@@ -35,7 +35,7 @@ def fit(module, prefix):
             b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n",
             "a pointer of Git LFS.*git lfs pull",
         ),
-        (b"anything else that is long enough", r"before byte 24 must be the magic number"),
+        (b"anything else that is long enough", r"before byte 24: the magic number must be"),
     ],
 )
 def test_a_file_of_parameters_that_is_something_else(content, says, tmp_path):

@@ -63,7 +63,7 @@ REFUSED = [
     (tuple[int, ...], "__import__('os')", "a tuple of ints"),
     (tuple[int, ...], {1: 2}, "a tuple of ints"),
     (Annotated[int, AtLeast(1)], 0, "an int >= 1"),
-    (tuple[Annotated[int, AtLeast(1)], ...], (1, 0), "a tuple of int >= 1s"),
+    (tuple[Annotated[int, AtLeast(1)], ...], (1, 0), "a tuple of ints >= 1"),
     (Annotated[float, Between(0, 1)], 1.5, "a float in [0, 1]"),
 ]
 

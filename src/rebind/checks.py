@@ -6,6 +6,7 @@ import functools
 import inspect
 import operator
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +29,7 @@ from .errors import (
 __all__ = [
     "BYTES", "COUNT", "DICT", "FLAG", "FUNCTION", "INT", "LIST", "NUMBER", "PAIRS", "PATH", "PROBABILITY", "TEXT",
     "WHOLE", "Kind", "an", "check_folder", "check_instance", "check_keywords", "check_kind", "check_new_folder",
-    "check_numbers", "check_writable", "or_none", "refuses_unknown", "warn_user",
+    "check_numbers", "check_pattern", "check_writable", "or_none", "refuses_unknown", "warn_user",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -152,6 +153,22 @@ def check_numbers(who: str, **values: object) -> None:
                 f"{who}: {name} must be a number; got the text {shown(value)}. Convert it with float() or int(); "
                 f"with argparse: add_argument(..., type=float)."
             )
+
+
+def check_pattern(who: str, **patterns: object) -> None:
+    """Raise an error for what is no regular expression.
+
+    >>> check_pattern("Monitor", pattern="[")
+    Traceback (most recent call last):
+    rebind.errors.ParameterError: Monitor: pattern must be a regular expression; got '[' (unterminated ...
+    """
+    for name, pattern in patterns.items():
+        try:
+            re.compile(pattern)  # type: ignore[call-overload]  # what is no text raises
+        except (re.error, TypeError) as error:
+            raise ParameterError(
+                f"{who}: {name} must be a regular expression; got {pattern!r} ({error})"
+            ) from None
 
 
 def check_instance(value: object, who: str) -> None:

@@ -62,7 +62,7 @@ def _note_what_numpy_refuses(error: BaseException) -> None:
         if isinstance(found, TypeError) and any(text in str(found) for text in _REFUSED_BY_NUMPY):
             add_note(
                 error,
-                "NumPy 2.4 and newer make a number of an array without axes only, and MXNet's single numbers have the "
+                "NumPy 2.4 and newer convert only arrays of shape () to numbers, and MXNet's single numbers have "
                 "shape (1,). Write x.asscalar(), or x.asnumpy().item(), where the program has x.asnumpy().",
             )
             return

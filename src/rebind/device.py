@@ -104,7 +104,9 @@ class Device(metaclass=_HasDefault):
         if self._torch is None:
             reason = _why_unusable(self.device_id)
             if reason:
-                raise DeviceError(f"{self}: must be a GPU that can be used; {reason}. mx.cpu() always can.")
+                raise DeviceError(
+                    f"{self}: must be an available GPU; {reason}. Use mx.cpu(), or another GPU."
+                )
             _set_up_gpus()
             self._torch = torch.device("cuda", self.device_id)
         return self._torch

@@ -25,7 +25,7 @@ def check_free(who: str, paths: Iterable[str | os.PathLike[str]]) -> None:
     for path in paths:
         if os.path.lexists(path):
             raise ExistingFileError(
-                f"{who}: {os.fspath(path)!r} is there already; overwrite=True (--force) replaces it."
+                f"{who}: {os.fspath(path)!r} exists already; overwrite=True (--force) replaces it."
             )
 
 

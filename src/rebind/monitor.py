@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from .absent import old_names
-from .checks import FUNCTION, Kind, check_kind, or_none, refuses_unknown
+from .checks import FUNCTION, Kind, check_kind, check_pattern, or_none, refuses_unknown
 from .errors import ArgumentError, NonFiniteError, ParameterError
 from .executor import Executor
 from .logs import log
@@ -112,12 +112,8 @@ class Monitor:
         who = type(self).__name__
         if isinstance(interval, bool) or not isinstance(interval, int) or interval < 1:
             raise ParameterError(f"{who}: interval must be an int >= 1; got {interval!r}")
-        try:
-            self.re_prog = re.compile(pattern)
-        except (re.error, TypeError) as error:
-            raise ParameterError(
-                f"{who}: pattern must be a regular expression; got {pattern!r} ({error})"
-            ) from None
+        check_pattern(who, pattern=pattern)
+        self.re_prog = re.compile(pattern)
         check_kind(who, or_none(FUNCTION), stat_func=stat_func)
         self.interval = interval
         self.stat_func = root_mean_square if stat_func is None else stat_func

@@ -183,7 +183,7 @@ class Parameter:
         ((3, 3), (3,))
         >>> kernel.parse("(0, 3)")
         Traceback (most recent call last):
-        rebind.errors.ParameterError: kernel must be a tuple of int >= 1s; got '(0, 3)'
+        rebind.errors.ParameterError: kernel must be a tuple of ints >= 1; got '(0, 3)'
         """
         try:
             return self.convert(value)
@@ -239,7 +239,8 @@ def _converter(annotation: object) -> tuple[str, Callable[[object], ParameterVal
     if origin is tuple:
         element = arguments[0]
         element_text, convert = _converter(element)
-        return f"a tuple of {element_text.removeprefix('an ').removeprefix('a ')}s", _tuple_of(convert)
+        noun, space, rest = element_text.removeprefix("an ").removeprefix("a ").partition(" ")
+        return f"a tuple of {noun}s{space}{rest}", _tuple_of(convert)
     if annotation in _SIMPLE:
         return _SIMPLE[annotation]
     raise TypeError(f"no rule for parameters annotated {annotation!r}")

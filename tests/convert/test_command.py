@@ -130,7 +130,7 @@ def test_an_older_file_and_no_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert rebind_command.main(call) == 0
     assert "net.pt was not run: no check was wanted.\n" in capsys.readouterr().out
     assert rebind_command.main(call) == 1
-    says = "rebind export: 'net.pt' is there already; overwrite=True (--force) replaces it.\n"
+    says = "rebind export: 'net.pt' exists already; overwrite=True (--force) replaces it.\n"
     assert capsys.readouterr().err == says
     assert rebind_command.main([*call, "--force"]) == 0
 
@@ -156,7 +156,7 @@ def test_a_file_is_replaced_only_on_demand(
     assert rebind_command.main(command) == 1
     written = capsys.readouterr().err
     assert written.splitlines()[-1].endswith(
-        f"{path!r} is there already; overwrite=True (--force) replaces it."
+        f"{path!r} exists already; overwrite=True (--force) replaces it."
     )
     assert Path(path).read_text() == "somebody's"
     assert rebind_command.main([*command, "--force"]) == 0

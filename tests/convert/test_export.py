@@ -198,7 +198,7 @@ def test_an_older_file_stays_when_the_new_one_differs(tmp_path: Path, request: p
 )
 def test_files_that_are_there_are_replaced_on_request_only(to: str, there: str, tmp_path: Path) -> None:
     (tmp_path / there).write_text("somebody's")
-    says = rf"^export: '.*{re.escape(there)}' is there already; overwrite=True \(--force\) replaces it\.$"
+    says = rf"^export: '.*{re.escape(there)}' exists already; overwrite=True \(--force\) replaces it\.$"
     with pytest.raises(ExistingFileError, match=says):
         export(model(), to, out=tmp_path)
     assert os.listdir(tmp_path) == [there] and (tmp_path / there).read_text() == "somebody's"

@@ -45,7 +45,7 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         import_file(tmp_path / "a.pt2", tmp_path)
     (tmp_path / "a-symbol.json").write_text("somebody's")
     with pytest.raises(
-        ExistingFileError, match=r"^import: '.*a-symbol\.json' is there already; overwrite=True"
+        ExistingFileError, match=r"^import: '.*a-symbol\.json' exists already; overwrite=True"
     ):
         import_file(tmp_path / "a.pt2", tmp_path)
     assert rebind_command.main(["import", str(tmp_path / "a.onnx")]) == 1

@@ -36,5 +36,5 @@ def test_rounds_of_any_number_of_workers_do_not_see_each_other() -> None:
     ],
 )
 def test_who_does_not_come_is_named(rank: int, says: str) -> None:
-    with pytest.raises(WorkerError, match=rf"joining: all 3 workers must come within 0.1 s .*; {says}"):
+    with pytest.raises(WorkerError, match=rf"joining: all 3 workers must join within 0.1 s .*; {says}"):
         view_of_round(HashStore(), rank, 3, timeout=0.1)

@@ -62,7 +62,7 @@ def test_digits_with_any_number_of_workers_and_after_a_restart(tmp_path: Path) -
         1,
         flags=restart,
     )
-    assert "was ended by SIGKILL.\nrebind launch: starting all again" in said
+    assert "was ended by SIGKILL.\nrebind launch: restarting all processes" in said
     assert "Resuming from" in said
     expected = mx.nd.load(str(tmp_path / "1.params"))
     assert isinstance(expected, dict)

@@ -84,9 +84,9 @@ def saved(path, **changes):
             "gluon.Parameter 'fc_weight': must have shape (2, 3); got (3, 2)",
         ),
         (
-            lambda: nn.Dense(2, in_units=3).initialize(ctx="cpu"),
+            lambda: nn.Dense(2, in_units=3, prefix="fc_").initialize(ctx=0),
             TypeError,
-            "ctx must be a device such as mx.cpu(), or a list of them; got 'cpu'",
+            "gluon.Parameter 'fc_weight': ctx must be a Device or a list of them; got 0",
         ),
         (
             lambda: gluon.Parameter("w", shape=(2, 0)).initialize(),

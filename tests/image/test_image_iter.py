@@ -115,7 +115,11 @@ def labels(pictures: mx.image.ImageIter) -> list[list[float]]:
             "dtype must be one of 'float32'.*got 'uint8'",
         ),
         ({"path_imgrec": "r.rec", "label_width": 0}, ValueError, "label_width must be >= 1; got 0"),
-        ({"path_imgrec": "r.rec", "aug_list": [], "mean": True}, TypeError, "'mean' would make augmenters"),
+        (
+            {"path_imgrec": "r.rec", "aug_list": [], "mean": True},
+            TypeError,
+            "aug_list must not be given with 'mean', which makes augmenters",
+        ),
     ],
 )
 def test_mistakes(folder: Path, settings: dict[str, Any], error: type[Exception], sentence: str) -> None:

@@ -61,7 +61,7 @@ def picture(dtype: str = "uint8") -> mx.nd.NDArray:
         (
             lambda: mx.image.random_size_crop(picture(), (5, 5), (0.9, 0.1), (1, 1)),
             ValueError,
-            r"random_size_crop: area must be a range of numbers > 0, the smaller first; got \(0.9, 0.1\)",
+            r"random_size_crop: area must be \(low, high\) with 0 < low <= high; got \(0.9, 0.1\)",
         ),
         (
             lambda: mx.image.RandomSizedCropAug((5, 5), 0.5, (1, 1), other=1),

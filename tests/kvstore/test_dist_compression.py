@@ -100,7 +100,7 @@ def test_residuals_need_compression():
 
 @pytest.mark.parametrize("kind", ["local", "local_update_cpu", "local_allreduce_cpu"])
 def test_stores_that_sum_on_the_cpu_do_not_compress(kind):
-    with pytest.raises(TypeError, match=f"a '{kind}' store sends nothing"):
+    with pytest.raises(TypeError, match=f"a '{kind}' store sends no gradients"):
         create(kind).set_gradient_compression({"type": "2bit"})
 
 

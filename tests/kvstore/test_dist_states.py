@@ -195,7 +195,7 @@ def test_errors_say_what_must_be_done_on_all_workers(tmp_path):
     )
     assert first.message.startswith(
         "KVStore.optimizer_states (to be called on all workers, of which worker 0 reads and writes): worker 0 has "
-        "waited for the others for 1 s (REBIND_TIMEOUT). All must make the same calls; worker 1 is in none (pid"
+        "waited for the others for 1 s (REBIND_TIMEOUT). All must make the same calls; worker 1 is in no call (pid"
     )
     path.write_bytes(b"no states")
     for function, args, kind, said in (
@@ -206,4 +206,4 @@ def test_errors_say_what_must_be_done_on_all_workers(tmp_path):
         assert one.kind == kind
         assert said in one.message
         assert other.kind == "WorkerError"
-        assert "worker 0 does it for all, and must succeed; it had " + kind in other.message
+        assert "worker 0 does this for all workers and must succeed; it failed with " + kind in other.message

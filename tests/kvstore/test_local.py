@@ -192,7 +192,11 @@ def test_put_sets_new_keys_and_old_ones(kv, values):
         ),
         (lambda kv: kv.push("a", []), TypeError, "must be an NDArray or a list of them; got []"),
         (lambda kv: kv.push(["a"], ones()), TypeError, "a list of keys needs a list of values"),
-        (lambda kv: kv.push(["a"], [ones(), ones()]), TypeError, "1 keys need as many values; got 2"),
+        (
+            lambda kv: kv.push(["a"], [ones(), ones()]),
+            TypeError,
+            "there must be a value for each of 1 keys; got 2",
+        ),
         (lambda kv: kv.pull("a"), TypeError, "pull: needs out, the arrays to write into"),
         (
             lambda kv: kv.set_gradient_compression({"type": "3bit"}),

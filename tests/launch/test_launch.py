@@ -116,7 +116,7 @@ def test_a_worker_is_lost_and_all_are_started_again(
     assert done.stderr.count("rebind launch: the job failed. worker 1 (pid ") == 1
     assert sentence in done.stderr
     assert last_line in done.stderr
-    assert "starting all again, from the newest checkpoint; 1 restart is left." in done.stderr
+    assert "restarting all processes from the newest checkpoint; 1 restart is left." in done.stderr
 
 
 GOES_ON = """
@@ -244,7 +244,7 @@ def test_a_second_signal_kills(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("-n", "2", "no-such-program"), "the command must be a program; got 'no-such-program'"),
+        (("-n", "2", "no-such-program"), "the command must be a program on the PATH; got 'no-such-program'"),
         (("-n", "2", "-H", "nowhere", "python"), "-H: the file of machines must exist; got 'nowhere'"),
     ],
 )

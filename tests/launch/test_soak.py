@@ -134,6 +134,6 @@ def test_no_job_is_lost(tmp_path: Path) -> None:
             attempt, rank = line.split()[0].split("-")
             assert f"worker {rank} (pid " in said, (line, said[-5000:])
             print(f"job {seed}: attempt {attempt}, worker {line[line.index('-') + 1 :]}")
-        assert said.count("starting all again") == len(killed), said[-5000:]
+        assert said.count("restarting all processes") == len(killed), said[-5000:]
         all_killed += killed
     assert len(all_killed) >= KILLS

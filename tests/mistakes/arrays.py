@@ -228,7 +228,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "float": (lambda: float(matrix()), "NDArray.asscalar: the array must have one element; got shape (2, 3)"),
     "bool": (
         lambda: bool(matrix()),
-        "NDArray: the truth of 6 elements is ambiguous; use (a > 0).sum() or such",
+        "NDArray: the truth of 6 elements is ambiguous; use (a > 0).sum() or the like",
     ),
     "int": (lambda: int(matrix()), "NDArray.asscalar: the array must have one element; got shape (2, 3)"),
     "tostype": (lambda: matrix().tostype("csc"), "NDArray.tostype: stype must be ... got 'csc'."),
@@ -281,11 +281,11 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "rauniform shape text": (
         lambda: nd.random.uniform(0, 1, shape="two"),
-        "random.uniform: shape must be a tuple of int >= -1s or None; got 'two'",
+        "random.uniform: shape must be a tuple of ints >= -1 or None; got 'two'",
     ),
     "rauniform shape item": (
         lambda: nd.random.uniform(0, 1, shape=(2, "a")),
-        "random.uniform: shape must be a tuple of int >= -1s or None; got (2, 'a')",
+        "random.uniform: shape must be a tuple of ints >= -1 or None; got (2, 'a')",
     ),
     "rauniform mixed": (
         lambda: nd.random.uniform(nd.zeros((2,)), 1),
@@ -325,7 +325,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "rasym ctx": (
         lambda: sym.random.uniform(0, 1, shape="two"),
-        "random.uniform '_random_uniform0': shape must be a tuple of int >= -1s or None; got 'two'",
+        "random.uniform '_random_uniform0': shape must be a tuple of ints >= -1 or None; got 'two'",
     ),
     "raexponential": (
         lambda: nd.random.exponential("x", shape=(2,)),

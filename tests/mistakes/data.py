@@ -82,7 +82,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "io: CSV shape text": (
         lambda: mx.io.CSVIter(data_csv=FOLDER + "/a.csv", data_shape="three", batch_size=2),
-        "CSVIter: data_shape must be a tuple of int >= 1s; got 'three'",
+        "CSVIter: data_shape must be a tuple of ints >= 1; got 'three'",
     ),
     "io: CSV batch text": (
         lambda: mx.io.CSVIter(data_csv=FOLDER + "/a.csv", data_shape=(3,), batch_size="two"),
@@ -179,7 +179,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "image: random_size_crop area": (
         lambda: mx.image.random_size_crop(picture(), (4, 4), "a", (0.5, 1)),
-        "random_size_crop: area must be a range of two numbers or None; got the text 'a'",
+        "random_size_crop: area must be a number or a range of two numbers or None; got the text 'a'",
     ),
     "image: ResizeAug text": (
         lambda: mx.image.ResizeAug("a"),
@@ -308,7 +308,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
             mx.recordio.MXIndexedRecordIO(FOLDER + "/d.idx", FOLDER + "/d.rec", "w").close(),
             mx.recordio.MXIndexedRecordIO(FOLDER + "/d.idx", FOLDER + "/d.rec", "r").read_idx(9),
         ),
-        '"MXIndexedRecordIO:  ...  must have the key that is read; got 9."',
+        '"MXIndexedRecordIO:  ...  has no key 9."',
     ),
     "rec: key_type": (
         lambda: mx.recordio.MXIndexedRecordIO(FOLDER + "/c.idx", FOLDER + "/c.rec", "w", key_type="int"),
@@ -365,4 +365,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "recordio.pack_img: img must be an instance of ndarray; got [1, 2]",
     ),
     "rec: unpack_img": (lambda: mx.recordio.unpack_img(3), "recordio.unpack_img: s must be bytes; got 3"),
+    "image: random_size_crop ratio": (
+        lambda: mx.image.random_size_crop(picture(), (2, 2), 0.5, 1.5),
+        "random_size_crop: ratio must be a range of two numbers; got 1.5",
+    ),
+    "image: imglist entries": (
+        lambda: mx.image.ImageIter(2, (3, 4, 4), imglist=[3], path_root="."),
+        "ImageIter: imglist must have [label, path] for each picture, or [label, ..., path]; got 3 at place 1",
+    ),
 }

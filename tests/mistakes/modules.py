@@ -454,4 +454,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: mx.model.save_checkpoint(FOLDER + "/p", 1, net(), {"a": np.ones(2)}, {}),
         "nd.save: data must hold NDArrays only; got array([1., 1.]) for 'arg:a'",
     ),
+    "mod: fit batch_size text": (
+        lambda: module().fit(np.ones((8, 4)), y=np.zeros(8), batch_size="4", num_epoch=1),
+        "fit: train_data: batch_size must be an int >= 1; got the text '4'",
+    ),
 }

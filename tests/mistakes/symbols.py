@@ -279,7 +279,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "eval missing": (lambda: (var() * 2).eval(), "Symbol.bind: arrays are missing for 'v'"),
     "zeros text": (
         lambda: sym.zeros("a"),
-        "_zeros '_zeros0': shape must be a tuple of int >= -1s or None; got 'a'",
+        "_zeros '_zeros0': shape must be a tuple of ints >= -1 or None; got 'a'",
     ),
     "arange text": (lambda: sym.arange("a"), "_arange '_arange0': start must be a float; got 'a'"),
     "full None": (lambda: sym.full((2,), None), "sym.full: val must be a number; got None"),

@@ -1,4 +1,4 @@
-"""Mistakes with pictures, TensorBoard, quantization and the networks of `mx.models`."""
+"""Mistakes with pictures, TensorBoard, quantization, gluon and the networks of `mx.models`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ def quantized(**settings: Any) -> Any:
     params = {"fc1_weight": nd.ones((3, 4)), "fc1_bias": nd.ones((3,))}
     given = {"calib_mode": "naive", "calib_data": batches(), **settings}
     return mx.contrib.quantization.quantize_model(net(), params, {}, **given)
+
+
+def dense() -> Any:
+    return mx.gluon.nn.Dense(3)
 
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
@@ -76,6 +80,31 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "models: parameter far": (
         lambda: mx.models.get("lenet", depth=3),
         "models.get('lenet'): no argument 'depth'. Arguments: num_classes.",
+    ),
+    "viz: plot_network node_attrs": (
+        lambda: mx.viz.plot_network(net(), node_attrs=3),
+        "plot_network: node_attrs must be a dict or None; got 3",
+    ),
+    "gluon: initialize ctx": (
+        lambda: dense().initialize(ctx=3),
+        "ctx must be a Device or a list of them; got 3",
+    ),
+    "gluon: collect_params pattern": (
+        lambda: dense().collect_params("["),
+        "collect_params: select must be a regular expression; got '[' (unterminated",
+    ),
+    "gluon: apply": (lambda: dense().apply(3), "apply: fn must be a function; got 3"),
+    "gluon: ParameterDict.update": (
+        lambda: mx.gluon.ParameterDict().update(3),
+        "ParameterDict.update: other must be an instance of ParameterDict; got 3",
+    ),
+    "gluon: split_and_load": (
+        lambda: mx.gluon.utils.split_and_load(nd.ones((4,)), 2),
+        "split_and_load: ctx_list must be a Device or a list of them; got 2",
+    ),
+    "gluon: clip_global_norm": (
+        lambda: mx.gluon.utils.clip_global_norm([nd.ones((2,))], "1"),
+        "clip_global_norm: max_norm must be a number; got the text '1'",
     ),
 }
 

@@ -158,7 +158,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "kv: init lengths": (
         lambda: store().init(["b", "c"], [nd.ones((2,))]),
-        "KVStore.init: 2 keys need as many values; got 1",
+        "KVStore.init: there must be a value for each of 2 keys; got 1",
     ),
     "kv: push unknown": (
         lambda: store().push("b", nd.ones((2,))),
@@ -405,5 +405,37 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "engine: bulk": (
         lambda: mx.engine.bulk("x").__enter__(),
         "engine.set_bulk_size: size must be an int >= 0; got 'x'",
+    ),
+    "rnn: states of a step": (
+        lambda: mx.rnn.LSTMCell(3)(var("d"), 4),
+        "LSTMCell: states must be a list; got 4",
+    ),
+    "rnn: words in place of numbers": (
+        lambda: mx.rnn.BucketSentenceIter([["a", "word"]], 1, buckets=[3]),
+        "BucketSentenceIter: sentences must be lists of numbers, as encode_sentences() makes them; got ['a', 'word']",
+    ),
+    "rnn: cells of a checkpoint": (
+        lambda: mx.rnn.save_rnn_checkpoint(3, FOLDER + "/r", 1, var(), {}, {}),
+        "save_rnn_checkpoint: cells must be a recurrent cell or a list of them; got 3",
+    ),
+    "metric: composite of a number": (
+        lambda: mx.metric.CompositeEvalMetric(3),
+        "CompositeEvalMetric: metrics must be a list or None; got 3",
+    ),
+    "metric: composite get by a name": (
+        lambda: mx.metric.CompositeEvalMetric(["acc"]).get_metric("acc"),
+        "CompositeEvalMetric.get_metric: index must be an int; got the text 'acc'",
+    ),
+    "cb: ReduceLROnPlateau text": (
+        lambda: mx.callback.ReduceLROnPlateau(factor="0.1"),
+        "ReduceLROnPlateau: factor must be a number; got the text '0.1'. Convert it with float() or int();",
+    ),
+    "cb: CSVLogger path": (
+        lambda: mx.callback.CSVLogger(3),
+        "CSVLogger: path must be a path; got 3",
+    ),
+    "init: Mixed pattern": (
+        lambda: mx.init.Mixed(["["], [mx.init.One()]),
+        "Mixed: patterns[0] must be a regular expression; got '[' (unterminated character set at position 0)",
     ),
 }

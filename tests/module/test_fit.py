@@ -212,7 +212,7 @@ class Once(Plain):
             TypeError,
             r"train_data: arrays need labels for 'softmax_label'; give \(x, y\), or x and y=",
         ),
-        (batches(), {}, ValueError, "needs num_epoch"),
+        (batches(), {}, ValueError, "num_epoch must be given"),
         (
             batches(),
             {"num_epoch": 1, "arg_params": {"fc_weight": nd.ones((2, 4))}},

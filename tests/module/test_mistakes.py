@@ -62,10 +62,11 @@ def test_an_update_before_backward_takes_zeros(ran: str, devices: int) -> None:
     if ran == "another bind":
         module.bind([("data", (4, 4))], [("softmax_label", (4,))], force_rebind=True)
     with pytest.warns(
-        UserWarning, match=r"Module.update: backward\(\) must run first, or the gradients are zeros"
+        UserWarning,
+        match=r"Module.update: backward\(\) must run first; it has not run since bind\(\), so the gradients are zeros",
     ):
         module.update()
-    with pytest.warns(UserWarning, match="got none since bind"):
+    with pytest.warns(UserWarning, match="it has not run since bind"):
         module.update()
     weight = module.get_params()[0]["fc1_weight"].asnumpy()
     np.testing.assert_allclose(weight, 0.9711, rtol=1e-5)  # as MXNet 1.9.1 has it after two
@@ -100,7 +101,8 @@ def test_training_on_a_batch_without_labels() -> None:
     unlabelled = mx.io.DataBatch([mx.nd.ones((4, 4))])
     module.forward(unlabelled, is_train=True)  # as for dropout in predictions
     with pytest.warns(
-        UserWarning, match=r"the batch must have labels, 'softmax_label'; got none, and what the bound"
+        UserWarning,
+        match=r"the batch must have labels, 'softmax_label'; got none, so the values that the bound",
     ):
         module.backward()
     module.forward_backward(next(batches()))

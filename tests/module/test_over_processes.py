@@ -78,7 +78,7 @@ def test_an_epoch_ends_for_all_together_and_no_batch_is_left_out(counts, accumul
         if count // BATCH < steps
     )
     assert (
-        f"Epoch[0] Of {steps} steps there were some without a batch, taken with gradients of zero: {short}"
+        f"Epoch[0] In some of {steps} steps a worker had no batch, and its gradients counted as zero: {short}"
         in lines
     )
     assert f"Epoch[1] Train-mse={errors[1]:f}" in lines
@@ -136,7 +136,7 @@ def test_worker_0_shows_the_figures_of_all_and_the_others_are_quiet():
 def test_callbacks_of_one_worker_show_its_own_figures_and_say_so():
     lines, others = run_job(fit_with_reports, 2, False)
     squares = (samples(16)[1] ** 2).ravel()
-    said = "Speedometer shows the figures of each worker by itself, since not all workers have it"
+    said = "Speedometer shows the values of this worker only, since not all workers have it"
     assert lines.count(said) == 1
     [line] = [line for line in lines if "Batch [2-3]" in line]
     assert line.endswith(f"\tmse={squares[6:8].mean():f}")

@@ -38,7 +38,7 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
     "EarlyStopping without a validation": (
         lambda mod: fit(mod, eval_end_callback=mx.callback.EarlyStopping()),
         ParameterError,
-        "fit: EarlyStopping watches a validation, and there is none; give eval_data",
+        "fit: EarlyStopping needs a validation set; give eval_data",
     ),
     "Speedometer after an epoch": (
         lambda mod: fit(mod, epoch_end_callback=mx.callback.Speedometer(4)),
@@ -89,7 +89,7 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
     "EarlyStopping as a member without a validation": (
         lambda mod: fit(mod, callbacks=[mx.callback.EarlyStopping()]),
         ParameterError,
-        "fit: EarlyStopping watches a validation, and there is none; give eval_data",
+        "fit: EarlyStopping needs a validation set; give eval_data",
     ),
     "a member's checkpoints in a missing folder": (
         lambda mod: fit(mod, callbacks=[mx.callback.do_checkpoint("none/such/net")]),
@@ -203,7 +203,7 @@ BEFORE: dict[str, tuple[Callable[[Any], object], type[MXNetError], str]] = {
     "an output beside the loss": (
         lambda mod: fit(beside(mx.sym.identity)),
         StateError,
-        "got 'scores_output', which is no loss. Add one, or BlockGrad for an output that is only looked at.",
+        "got 'scores_output', which is no loss. Add one; an output that is not trained needs BlockGrad.",
     ),
     "no loss layer in buckets": (
         lambda mod: fit(
@@ -365,15 +365,15 @@ def test_a_loss_of_another_name_with_the_default_label_names() -> None:
 WARNED: dict[str, tuple[Callable[[], object], str]] = {
     "no epochs": (
         lambda: fit(num_epoch=3, begin_epoch=3),
-        "nothing is trained: begin_epoch must be below num_epoch",
+        "nothing is trained: epochs run from begin_epoch to num_epoch - 1",
     ),
     "a validation callback": (
         lambda: fit(eval_end_callback=lambda param: None),
-        "fit: eval_end_callback is never called, since there is no validation; give eval_data",
+        "fit: eval_end_callback is never called without a validation set; give eval_data",
     ),
     "a member for validations": (
         lambda: fit(callbacks=[Validated()]),
-        "fit: Validated of callbacks is never called, since there is no validation; give eval_data",
+        "fit: Validated of callbacks is never called without a validation set; give eval_data",
     ),
     "a member with a hook that is nearly one": (
         lambda: fit(callbacks=[NearlyAHook()]),

@@ -103,7 +103,7 @@ OTHER: dict[str, tuple[dict[str, Any], str]] = {
     "optimizer": ({"optimizer": "adam"}, r"run-0002-000000.run is a run with the optimizer SGD; got Adam"),
     "states": (
         {"optimizer_params": {"learning_rate": 0.5, "momentum": 0.9}, "on_change": "use new"},
-        r"must fit its settings; for the given ones \(momentum\) it needs others",
+        r"must fit its settings; the given ones \(momentum\) need other states",
     ),
 }
 
@@ -161,7 +161,10 @@ def test_other_data_of_the_same_shape_begin_the_epoch_again(tmp_path: Path, capl
     seen: list[int] = []
     long(tmp_path, points(2.0), batch_end_callback=lambda param: seen.append(param.nbatch))
     assert seen == [0, 1, 2, 3, 4, 5]
-    assert "epoch 1 begins again with the given data; 3 batches of it were done with others" in caplog.text
+    assert (
+        "the data differ from those of the saved run, so epoch 1 starts over, of which 3 batches were done"
+        in caplog.text
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,7 @@ def test_gradients_that_wait_are_used_when_accumulate_changes(
     killed(tmp_path, accumulate=before)
     found = weights(long(tmp_path, accumulate=after))
     waits = 3 % before
-    said = f"the gradients of {waits} batches that wait make an update of their own"
+    said = f"the gradients of the {waits} batches since the last update make one of their own"
     assert (said in caplog.text) == bool(waits)
 
     # The same by hand: after the first epoch, the groups of batches.

@@ -63,13 +63,13 @@ def images(shape: tuple[int, ...], **settings: Any) -> object:
 CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     "one-hot labels": (
         lambda: fit(data=batches(labels=ONE_HOT)),
-        "fit: eval_metric 'accuracy' compares classes; got labels 'softmax_label' (4, 3) for as many predictions "
-        "(4, 3) of SoftmaxOutput. Give labels that are numbers of classes, labels.argmax(axis=1), or "
-        "eval_metric='mse'.",
+        "fit: eval_metric 'accuracy' compares classes; got labels 'softmax_label' of shape (4, 3) and predictions of "
+        "SoftmaxOutput of shape (4, 3), which are not classes. Give labels that are numbers of classes, "
+        "labels.argmax(axis=1), or eval_metric='mse'.",
     ),
     "one-hot labels and several metrics": (
         lambda: fit(data=batches(labels=ONE_HOT), eval_metric=["mse", "acc"]),
-        "fit: eval_metric 'accuracy' compares classes; got labels 'softmax_label' (4, 3)",
+        "fit: eval_metric 'accuracy' compares classes; got labels 'softmax_label' of shape (4, 3)",
     ),
     "one-hot labels with another metric": (
         lambda: fit(data=batches(labels=ONE_HOT), eval_metric="mse"),
@@ -77,12 +77,13 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     ),
     "a regression": (
         lambda: fit(regression("LinearRegressionOutput")),
-        "got labels 'softmax_label' (4,) for as many predictions (4, 1) of LinearRegressionOutput. Give "
+        "got labels 'softmax_label' of shape (4,) and predictions of LinearRegressionOutput of shape (4, 1), which "
+        "are not classes. Give "
         "eval_metric='mse'.",
     ),
     "a regression of absolute values": (
         lambda: fit(regression("MAERegressionOutput")),
-        "of MAERegressionOutput. Give eval_metric='mae'.",
+        "of MAERegressionOutput of shape (4, 1), which are not classes. Give eval_metric='mae'.",
     ),
     "a regression with its own metric": (
         lambda: fit(regression("LinearRegressionOutput"), eval_metric="mse"),
@@ -90,8 +91,8 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     ),
     "NaN in the first batch": (
         lambda: fit(data=with_nan("data", 2)),
-        "fit: data must be numbers; got NaN in 'data', sample 2 of epoch 0, batch 0 (counted from 0). What is trained "
-        "on it can become NaN too.",
+        "fit: data must be numbers; got NaN in 'data', sample 2 of epoch 0, batch 0 (counted from 0). The weights "
+        "can become NaN, too.",
     ),
     "NaN in a label of the first batch": (
         lambda: fit(regression("LinearRegressionOutput"), with_nan("label", 1), eval_metric="mse"),
@@ -99,11 +100,11 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     ),
     "NaN in a later batch": (
         lambda: fit(data=with_nan("data", 9), num_epoch=2),
-        "got NaN in 'data', sample 9, which is in batch 2 (counted from 0). What is trained on it can become NaN too.",
+        "got NaN in 'data', sample 9, which is in batch 2 (counted from 0). The weights can become NaN, too.",
     ),
     "NaN in csr data": (
         lambda: fit(data=with_nan("data", 9, "csr"), num_epoch=2),
-        "got NaN in 'data', sample 9, which is in batch 2 (counted from 0). What is trained on it can become NaN too.",
+        "got NaN in 'data', sample 9, which is in batch 2 (counted from 0). The weights can become NaN, too.",
     ),
     "NaN in a later batch of an iterator": (
         lambda: fit(data=Plain(with_nan("data", 9)), num_epoch=3),
@@ -117,12 +118,12 @@ CASES: dict[str, tuple[Callable[[], object], str | None]] = {
     "infinities": (lambda: fit(data=mx.io.NDArrayIter(infinite(), np.zeros(8), 4), eval_metric="acc"), None),
     "channels last": (
         lambda: images((8, 8, 3)),
-        "fit: 'data' (4, 8, 8, 3) seems to be images of layout NHWC, and 'conv0' takes NCHW. x.transpose((0, 3, 1, 2)) "
-        "has that.",
+        "fit: 'data' must be images in layout NCHW for 'conv0'; got shape (4, 8, 8, 3), which looks like NHWC. Give "
+        "x.transpose((0, 3, 1, 2)).",
     ),
     "grey images with their channel last": (
         lambda: images((8, 8, 1), pad=(1, 1)),
-        "(4, 8, 8, 1) seems to be images",
+        "(4, 8, 8, 1), which looks like NHWC",
     ),
     "channels first": (lambda: images((3, 8, 8)), None),
     "a sequence of one column": (lambda: images((9, 20, 1), pad=(1, 1)), None),

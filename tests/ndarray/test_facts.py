@@ -92,7 +92,7 @@ def test_fact(expression: str, expected: str) -> None:
         ("nd.from_numpy(np.zeros((2, 2)).T[::-1])", ValueError, "use zero_copy=False"),
         ("f32.attach_grad('foo')", ValueError, "grad_req must be one of"),
         ("f32.backward()", RuntimeError, "not computed from marked arrays"),
-        ("f32.__array__(copy=False)", ValueError, "NumPy gets a copy"),
+        ("f32.__array__(copy=False)", ValueError, "copy must not be False: NumPy gets a copy"),
     ],
 )  # fmt: skip
 def test_mistake(expression: str, kind: type, says: str) -> None:

@@ -127,7 +127,7 @@ def test_low_precision_has_masters(name, settings):
 def test_states_without_masters(name, settings, dtype):
     """MXNet refuses float16 weights without master copies for some optimizers."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*accumulate poorly", UserWarning)
+        warnings.filterwarnings("ignore", ".*lose precision", UserWarning)
         weights, states = run(make(name, **settings), some_tensors(dtype), some_tensors(dtype))
     assert all(each.dtype == dtype and torch.isfinite(each).all() for each in weights)
     assert all(each.dtype == dtype for each in states) or name == "test"

@@ -132,10 +132,10 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str | None]] = {
         lambda mx: fitted(mx, epoch_end_callback=TakesFour),
         "fit: epoch_end_callback must be an instance; got the class TakesFour",
     ),
-    "a folder that another callback makes": (_folder_made_meanwhile, "Or does another callback make it?"),
+    "a folder that another callback makes": (_folder_made_meanwhile, "Or does another callback create it?"),
     "a callback of the wrong arguments without a validation": (
         lambda mx: fitted(mx, eval_end_callback=lambda: None, eval_batch_end_callback=7),
-        "fit: eval_end_callback is never called, since there is no validation; give eval_data",
+        "fit: eval_end_callback is never called, without a validation set; give eval_data",
     ),
     "more arrays in a batch than inputs": (
         lambda mx: _step(mx, [mx.nd.array(POINTS[:4]), mx.nd.ones((4, 9))], [mx.nd.array(CLASSES[:4])]),
@@ -147,8 +147,8 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str | None]] = {
     ),
     "labels that the program writes itself": (
         lambda mx: _step(mx, [mx.nd.array(POINTS[:4])], None, write=mx.nd.array(CLASSES[:4])),
-        "Module.backward: the batch must have labels, 'softmax_label'; got none, and what the bound arrays hold is "
-        "used: those of an earlier batch, unless the program has written others.",
+        "Module.backward: the batch must have labels, 'softmax_label'; got none, so the values that the bound "
+        "arrays hold are used: those of an earlier batch, unless the program wrote others.",
     ),
     "labels of an earlier batch": (
         lambda mx: _step(mx, [mx.nd.array(POINTS[:4])], []),
@@ -180,10 +180,11 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str | None]] = {
     "gradients that are not asked for, of another shape": (_gradients_not_asked_for, None),
     "names as in a file": (
         _prefixed,
-        "Module: parameters must be given by their names; got 'arg:fc_weight', as in a file, which is not 'fc_weight'.",
+        "Module: parameters must be given by their names, without the prefix that they have in a file; got "
+        "'arg:fc_weight' for 'fc_weight'.",
     ),
     "names as in a file in fit": (
         lambda mx: fitted(mx, arg_params={"arg:fc_weight": 3 * mx.nd.ones((2, 4))}, allow_missing=True),
-        "got 'arg:fc_weight', as in a file",
+        "in a file; got 'arg:fc_weight' for 'fc_weight'",
     ),
 }

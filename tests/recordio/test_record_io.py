@@ -168,7 +168,7 @@ def test_after_a_fork(written, tmp_path):
         (
             lambda idx, rec: MXIndexedRecordIO(idx, rec, "r").read_idx(99),
             KeyError,
-            r"some.idx' must have the key that is read; got 99\.",
+            r"some.idx' has no key 99\.",
         ),
         (
             lambda idx, rec: MXIndexedRecordIO(idx, rec, "r").read_idx("2"),

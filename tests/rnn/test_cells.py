@@ -312,7 +312,7 @@ X = mx.sym.var("x")
         (
             lambda: rnn.FusedRNNCell(4).unpack_weights({"lstm_parameters": mx.nd.ones((7,))}),
             ValueError,
-            "'lstm_parameters' must have as many elements as 1 layer.*; got 7",
+            "'lstm_parameters' must hold the weights of 1 layer.*; got 7 elements, which fit no input size",
         ),
         (
             lambda: rnn.FusedRNNCell(4).pack_weights({}),

@@ -119,8 +119,8 @@ def test_the_getters_show_the_current_batch():
     [
         ({"layout": "CTN"}, "layout must be 'NT' or 'TN'; got 'CTN'"),
         ({"batch_size": 0}, "batch_size must be >= 1; got 0"),
-        ({"sentences": []}, "a bucket must have sentences; got 0 sentences"),
-        ({"batch_size": 100}, r"batches of 100 and buckets \[\]\. Give buckets, or a smaller batch_size"),
+        ({"sentences": []}, "at least one bucket must have sentences; got 0 sentences"),
+        ({"batch_size": 100}, r"batch_size=100 and buckets \[\]\. Give buckets, or a smaller batch_size"),
     ],
 )
 def test_mistakes(settings, says):

@@ -10,6 +10,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 
+from ..checks import PATH, check_kind, refuses_unknown
 from ..errors import MXNetError
 from ..protocols import StateTree
 from .hooks import Callback, EpochRecord
@@ -30,7 +31,9 @@ class _EpochFile(Callback):
         Whether to continue a file that exists; otherwise it is written from the start.
     """
 
+    @refuses_unknown
     def __init__(self, path: str | os.PathLike[str], append: bool = False) -> None:
+        check_kind(type(self).__name__, PATH, path=path)
         self.path, self.append = os.fspath(path), append
         self._size: int | None = None  # of the file, as far as this run wrote it
         self._resumes = False

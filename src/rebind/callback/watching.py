@@ -181,6 +181,7 @@ class ReduceLROnPlateau(_Watch):
     ) -> None:
         super().__init__(monitor, mode, min_delta)
         check_positive(patience, "ReduceLROnPlateau: patience")
+        check_numbers("ReduceLROnPlateau", factor=factor, cooldown=cooldown, min_lr=min_lr)
         if not 0 < factor < 1:
             raise ParameterError(f"ReduceLROnPlateau: factor must be between 0 and 1; got {factor}")
         if cooldown < 0 or min_lr < 0:

@@ -48,7 +48,9 @@ def first_does(job: Job, what: str, action: Callable[[], object]) -> None:
     if failed is not None:
         raise failed
     if said is not None:
-        raise WorkerError(f"{what}: worker 0 does it for all, and must succeed; it had {said}")
+        raise WorkerError(
+            f"{what}: worker 0 does this for all workers and must succeed; it failed with {said}"
+        )
 
 
 def from_first(job: Job, what: str, content: bytes | None) -> bytes:

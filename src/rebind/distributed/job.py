@@ -528,7 +528,7 @@ class Job:
         assert self._liveness is not None
         signs = {rank: self._liveness.read(rank) for rank in others}
         places = "; ".join(
-            f"worker {rank} is {('in ' + sign.doing) if sign.doing else 'in none'} ({sign})"
+            f"worker {rank} is {('in ' + sign.doing) if sign.doing else 'in no call'} ({sign})"
             if sign is not None
             else f"worker {rank} never joined, or has another REBIND_JOB_TOKEN"
             for rank, sign in signs.items()

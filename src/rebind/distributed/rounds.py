@@ -80,6 +80,6 @@ def _answer_all(store: Store, own: str, size: int, timeout: float) -> None:
 def _absent(ranks: list[int], size: int, timeout: float) -> WorkerError:
     listed = ", ".join(map(str, ranks))
     return WorkerError(
-        f"joining: all {size} workers must come within {timeout:g} s (REBIND_TIMEOUT); worker{'s' * (len(ranks) > 1)} "
+        f"joining: all {size} workers must join within {timeout:g} s (REBIND_TIMEOUT); worker{'s' * (len(ranks) > 1)} "
         f"{listed} never joined, or {'have' if len(ranks) > 1 else 'has'} another REBIND_JOB_TOKEN"
     )

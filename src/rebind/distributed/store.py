@@ -48,7 +48,7 @@ def host_store(host: str, port: int, timeout: float) -> dist.TCPStore:
     except OSError as error:
         if error.errno == errno.EADDRINUSE or _is_loopback(host):
             raise WorkerError(
-                f"the job: its store must have {host}:{port} for itself; got {error}. Another job may use that port."
+                f"the job: {host}:{port} must be free for its store; got {error}. Another job may use that port."
             ) from None
         # The name is one of another machine's making: of a service, a router.
         listener = socket.create_server(("", port))
@@ -70,7 +70,7 @@ def _store_at(host: str, port: int, timeout: float, listener: int | None = None)
         )
     except RuntimeError as error:
         raise WorkerError(
-            f"the job: its processes must find each other at {host}:{port}, and nothing answers there ({error})"
+            f"the job: its store must answer at {host}:{port}; got no connection ({error})"
         ) from None
 
 

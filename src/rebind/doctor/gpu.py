@@ -16,11 +16,11 @@ def gpu(driver: bool, cuda: str | None, available: bool, environment: Mapping[st
     """Yield that there is a GPU which PyTorch does not use.
 
     >>> [finding.what for finding in gpu(driver=True, cuda=None, available=False, environment={})]
-    ['there is a GPU here, and this PyTorch is built for processors only']
+    ['there is a GPU here, and this PyTorch is built for CPUs only']
     """
     if cuda is not None and not driver and not available:
         yield Finding(
-            f"PyTorch is built for CUDA {cuda}, and there is no GPU here: some 5 GB of the disk for nothing",
+            f"PyTorch is built for CUDA {cuda}, and there is no GPU here: a build for CPUs takes some 5 GB less",
             "pip install torch --index-url https://download.pytorch.org/whl/cpu",
         )
     hidden = environment.get("CUDA_VISIBLE_DEVICES")
@@ -30,7 +30,7 @@ def gpu(driver: bool, cuda: str | None, available: bool, environment: Mapping[st
         )
     elif driver and cuda is None:
         yield Finding(
-            "there is a GPU here, and this PyTorch is built for processors only",
+            "there is a GPU here, and this PyTorch is built for CPUs only",
             "install a build for CUDA: pytorch.org says which",
         )
     elif driver and not available:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .. import autograd, initializer
 from ..checks import warn_user
-from ..device import Device, current_device
+from ..device import Device, as_devices, current_device
 from ..dtypes import DTypeLike, numpy_type
-from ..errors import ArgumentError, DTypeError, ParameterError, ShapeError, StateError
+from ..errors import DTypeError, ParameterError, ShapeError, StateError
 from ..initializer import InitDesc, Initializer
 from ..kvstore.row_ids import distinct_rows
 from ..ndarray import NDArray, array, zeros
@@ -20,7 +20,7 @@ from .utils import joined_shape, shape_is_known
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["DeferredInitializationError", "Devices", "Init", "ParameterArrays", "device_list"]
+__all__ = ["DeferredInitializationError", "Devices", "Init", "ParameterArrays"]
 
 Devices: TypeAlias = "Device | Sequence[Device] | None"
 Init: TypeAlias = "str | Initializer"
@@ -39,19 +39,6 @@ class _Pending(NamedTuple):
     default: Init
     devices: list[Device]
     value: NDArray | None = None
-
-
-def device_list(ctx: Devices, who: str) -> list[Device]:
-    """Return devices as a list; the current one for None.
-
-    >>> import rebind as mx
-    >>> device_list(None, "example"), device_list([mx.cpu(1)], "example")
-    ([cpu(0)], [cpu(1)])
-    """
-    found = [current_device()] if ctx is None else [ctx] if isinstance(ctx, Device) else list(ctx)
-    if not found or not all(isinstance(each, Device) for each in found):
-        raise ArgumentError(f"{who}: ctx must be a device such as mx.cpu(), or a list of them; got {ctx!r}")
-    return found
 
 
 class ParameterArrays:
@@ -123,7 +110,7 @@ class ParameterArrays:
                 "Give the shape in full, or allow_deferred_init=True."
             )
         self._arrays = None
-        self._pending = _Pending(chosen, default, device_list(ctx, f"gluon.Parameter {self.name!r}"))
+        self._pending = _Pending(chosen, default, as_devices(ctx, f"gluon.Parameter {self.name!r}: ctx"))
         if shape_is_known(self._shape):
             self.finish_initialization()
 
@@ -265,7 +252,7 @@ class ParameterArrays:
 
     def reset_ctx(self, ctx: Devices) -> None:
         """Move the arrays to other devices."""
-        devices = device_list(ctx, f"gluon.Parameter {self.name!r}")
+        devices = as_devices(ctx, f"gluon.Parameter {self.name!r}: ctx")
         if self._pending is not None:
             self._pending = self._pending._replace(devices=devices)
         else:
@@ -333,7 +320,7 @@ class ParameterArrays:
             self.dtype = value.dtype
         value = value.astype(self._dtype)
         has_devices = self._arrays is not None or self._pending is not None
-        devices = self.list_ctx() if has_devices and ctx is None else device_list(ctx, "load")
+        devices = self.list_ctx() if has_devices and ctx is None else as_devices(ctx, "load: ctx")
         if self._arrays is not None and {*devices} == {*self.list_ctx()}:
             self.set_data(value)
         else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..absent import absent_function
-from ..checks import warn_user
+from ..checks import FUNCTION, check_kind, check_pattern, warn_user
 from ..dtypes import DTypeLike
 from ..errors import AbsentFeatureError, ArgumentError
 from ..ndarray import save
@@ -131,6 +131,8 @@ class Block:
         >>> list(block.collect_params(".*bias"))
         ['net_bias']
         """
+        if select is not None:
+            check_pattern("collect_params", select=select)
         self._warn_of_lists()
         found = ParameterDict(self._params.prefix)
         # A parameter that is shared by several blocks is there once.
@@ -188,6 +190,7 @@ class Block:
         >>> _ = Block(prefix="net_").apply(lambda block: print(block.name))
         net
         """
+        check_kind("apply", FUNCTION, fn=fn)
         for child in self._children.values():
             child.apply(fn)
         fn(self)

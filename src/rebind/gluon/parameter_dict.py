@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import initializer
+from ..checks import an, check_kind
 from ..device import Device
 from ..dtypes import numpy_type
 from ..errors import NameLookupError, ParameterError
@@ -151,6 +152,7 @@ class ParameterDict:
         >>> params = ParameterDict()
         >>> params.update(ParameterDict("fc_"))
         """
+        check_kind("ParameterDict.update", an(ParameterDict), other=other)
         for parameter in other.values():
             self.add(parameter)
 

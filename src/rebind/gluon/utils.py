@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from ..absent import absent_function, old_names
-from ..device import Device
+from ..checks import NUMBER, check_kind
+from ..device import Device, as_devices
 from ..errors import ArgumentError, ParameterError, ShapeError
 from ..ndarray import NDArray, array
 
@@ -108,9 +109,10 @@ def split_and_load(
     >>> [each.shape for each in split_and_load([[1, 2], [3, 4]], [mx.cpu(0), mx.cpu(1)])]
     [(1, 2), (1, 2)]
     """
-    whole = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
-    slices = split_data(whole, len(ctx_list), batch_axis, even_split)
-    return [each.as_in_context(ctx) for each, ctx in zip(slices, ctx_list, strict=True)]
+    devices = as_devices(ctx_list, "split_and_load: ctx_list")
+    whole = data if isinstance(data, NDArray) else array(data, ctx=devices[0])
+    slices = split_data(whole, len(devices), batch_axis, even_split)
+    return [each.as_in_context(device) for each, device in zip(slices, devices, strict=True)]
 
 
 def clip_global_norm(
@@ -136,6 +138,7 @@ def clip_global_norm(
     """
     if not arrays:
         raise ArgumentError("clip_global_norm: arrays must hold at least one array; got none")
+    check_kind("clip_global_norm", NUMBER, max_norm=max_norm)
     if not max_norm > 0:
         raise ParameterError(f"clip_global_norm: max_norm must be positive; got {max_norm}")
     tensors = [each.tensor.detach() for each in arrays]

@@ -40,8 +40,11 @@ def _are_two_numbers(value: object) -> bool:
 
 
 _SIZE = Kind("a width and a height", _are_two_numbers, ParameterError)
-_RANGE = Kind(
-    "a range of two numbers", lambda value: NUMBER.allows(value) or _are_two_numbers(value), ParameterError
+_RANGE = Kind("a range of two numbers", _are_two_numbers, ParameterError)
+_AREA = Kind(
+    "a number or a range of two numbers",
+    lambda value: NUMBER.allows(value) or _are_two_numbers(value),
+    ParameterError,
 )
 
 
@@ -114,12 +117,13 @@ def area_range(
         area = old.pop("min_area")
     if old:
         raise ArgumentError(f"{who}: no parameter {', '.join(map(repr, old))}")
-    check_kind(who, or_none(_RANGE), area=area, ratio=ratio)
+    check_kind(who, or_none(_AREA), area=area)
+    check_kind(who, _RANGE, ratio=ratio)
     low, high = area if isinstance(area, Sequence) else (area, 1.0)
     for name, (first, second) in (("area", (low, high)), ("ratio", tuple(ratio))):
         if first is None or not 0 < first <= second:
             raise ParameterError(
-                f"{who}: {name} must be a range of numbers > 0, the smaller first; got ({first}, {second})"
+                f"{who}: {name} must be (low, high) with 0 < low <= high; got ({first}, {second})"
             )
     return (low, high), (ratio[0], ratio[1])  # type: ignore[return-value]  # None has raised
 

@@ -178,7 +178,8 @@ class ImageIter(SampleIter):
             return list(self._create_augmenters(parameters))
         if parameters:
             raise ArgumentError(
-                f"{self._who}: {', '.join(map(repr, parameters))} would make augmenters; aug_list is given"
+                f"{self._who}: aug_list must not be given with {', '.join(map(repr, parameters))}, which makes "
+                "augmenters"
             )
         return list(given)
 

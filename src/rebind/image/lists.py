@@ -59,7 +59,7 @@ def entries_of(imglist: Sequence[ListedPicture], who: str) -> Entries:
     """
     entries: Entries = {}
     for number, entry in enumerate(imglist, start=1):
-        *labels, name = entry
+        *labels, name = entry if isinstance(entry, (list, tuple)) and entry else [None]
         values = labels[0] if len(labels) == 1 else labels
         try:
             label = np.asarray(

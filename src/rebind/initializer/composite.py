@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..checks import refuses_unknown
+from ..checks import check_pattern, refuses_unknown
 from ..errors import ArgumentError, FormatError, NameLookupError, ShapeError, shown
 from ..logs import log
 from ..ndarray import NDArray, load
@@ -48,6 +48,7 @@ class Mixed:
                 f"Mixed: there must be an initializer for each pattern; "
                 f"got {len(patterns)} patterns and {len(initializers)} initializers"
             )
+        check_pattern("Mixed", **{f"patterns[{i}]": pattern for i, pattern in enumerate(patterns)})
         self.map = [
             (re.compile(pattern), as_initializer(each, f"Mixed: the initializer of {pattern!r}"))
             for pattern, each in zip(patterns, initializers, strict=True)

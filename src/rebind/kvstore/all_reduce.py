@@ -181,7 +181,9 @@ class AllReduceStore(KVStoreBase):
         self._refuse("load_optimizer_states", "The states are where the weights are updated")
 
     def _refuse(self, what: str, instead: str) -> NoReturn:
-        raise AbsentFeatureError(f"KVStore.{what}: a {self.type!r} store only sums; got a call. {instead}.")
+        raise AbsentFeatureError(
+            f"KVStore.{what}: not supported by a {self.type!r} store, which only sums. {instead}."
+        )
 
 
 class TestStore(AllReduceStore):

@@ -302,10 +302,11 @@ class KVStoreBase(Updating):
 
         >>> create("local").set_gradient_compression({"type": "2bit"})
         Traceback (most recent call last):
-        rebind.errors.ArgumentError: KVStore.set_gradient_compression: a 'local' store sends nothing; ...
+        rebind.errors.ArgumentError: KVStore.set_gradient_compression: a 'local' store sends no gradients, ...
         """
         raise ArgumentError(
-            f"KVStore.set_gradient_compression: a {self.type!r} store sends nothing; got {compression_params}"
+            f"KVStore.set_gradient_compression: a {self.type!r} store sends no gradients, so none can be "
+            f"compressed; got {compression_params}"
         )
 
     def state_dict(self) -> StateTree:
@@ -333,7 +334,9 @@ class KVStoreBase(Updating):
         if not isinstance(value, (list, tuple)):
             raise ArgumentError(f"KVStore.{who}: a list of keys needs a list of values; got {value!r}")
         if len(value) != len(key):
-            raise ArgumentError(f"KVStore.{who}: {len(key)} keys need as many values; got {len(value)}")
+            raise ArgumentError(
+                f"KVStore.{who}: there must be a value for each of {len(key)} keys; got {len(value)}"
+            )
         if len(set(map(type, key))) > 1:
             raise ArgumentError(f"KVStore.{who}: keys must be all strings or all ints; got {list(key)}")
         return [(k, _arrays(who, self._checked_key(who, k), v)) for k, v in zip(key, value, strict=True)]

@@ -334,7 +334,7 @@ def _check_row_sparse(key: Key, arrays: Sequence[NDArray]) -> None:
 
 def _warn_ignored(key: Key, target: NDArray) -> None:
     warn_user(
-        f"KVStore.pull: {key!r}: an array of storage type {target.stype!r} stays as it is. Use row_sparse_pull() or "
+        f"KVStore.pull: {key!r}: an array of storage type {target.stype!r} is not pulled. Use row_sparse_pull() or "
         "Module.prepare() with row ids, or pull(ignore_sparse=False)."
     )
 

@@ -81,7 +81,7 @@ def _run_attempts(request: Request, hosts: Sequence[Host], log_folder: Path) -> 
                 return failed
             left = request.max_restarts - attempt
             if left:
-                _say(f"starting all again, from the newest checkpoint; {left} {_times(left)} left.")
+                _say(f"restarting all processes from the newest checkpoint; {left} {_times(left)} left.")
     return failed or 1
 
 
@@ -166,7 +166,9 @@ def _check_programs(request: Request) -> None:
     program = {"local": request.command[0], "ssh": "ssh", "mpi": "mpirun", "slurm": "srun"}[request.launcher]
     if shutil.which(program) is None:
         own = "" if request.launcher != "local" else f". This Python is {sys.executable}"
-        raise MissingFileError(f"the command must be a program; got {program!r}, and there is none{own}")
+        raise MissingFileError(
+            f"the command must be a program on the PATH; got {program!r}, which was not found{own}"
+        )
 
 
 def _copy_folder(request: Request, hosts: Sequence[Host]) -> None:
@@ -174,7 +176,7 @@ def _copy_folder(request: Request, hosts: Sequence[Host]) -> None:
     if request.folder_there is None:
         return
     if shutil.which("rsync") is None:
-        raise MissingFileError("--sync-dst-dir copies with rsync; there is none")
+        raise MissingFileError("--sync-dst-dir needs rsync; it is not installed")
     for host in dict.fromkeys(hosts):
         port = "" if host.port is None else f" -p {host.port}"
         command = [

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy
 
-from ..checks import FUNCTION, check_kind, refuses_unknown
+from ..checks import FUNCTION, INT, LIST, check_kind, or_none, refuses_unknown
 from ..errors import AbsentFeatureError, ArgumentError, NameLookupError, ParameterError, StateError, shown
 from ..overriding import declares_steps
 from ..registry import Registry
@@ -62,6 +62,7 @@ class CompositeEvalMetric(EvalMetric):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        check_kind("CompositeEvalMetric", or_none(LIST), metrics=metrics)
         # Before the base's constructor, whose `reset` resets them.
         self.metrics: list[EvalMetric] = [create(each) for each in metrics or ()]
         super().__init__(name, output_names, label_names, has_global_stats=True)
@@ -85,6 +86,7 @@ class CompositeEvalMetric(EvalMetric):
         >>> CompositeEvalMetric(["mae", "mse"]).get_metric(1)
         MSE()
         """
+        check_kind("CompositeEvalMetric.get_metric", INT, index=index)
         try:
             return self.metrics[index]
         except IndexError:

@@ -146,7 +146,7 @@ def _check_files(callback: object, where: str, alone: bool) -> None:
         # Nobody makes a folder where there is a file.
         if alone or any(each.is_file() for each in Path(path).parents):
             raise
-        warn_user(f"{error} Or does another callback make it?")
+        warn_user(f"{error} Or does another callback create it?")
 
 
 def _needs_validation(callback: object, what: str) -> None:
@@ -155,11 +155,9 @@ def _needs_validation(callback: object, what: str) -> None:
     MXNet leaves out what it has nothing to call with, so that a program's own functions may stay.
     """
     if getattr(callback, "slots", None) == ("eval_end_callback",):
-        raise ParameterError(
-            f"fit: {_name(callback)} watches a validation, and there is none; give eval_data"
-        )
+        raise ParameterError(f"fit: {_name(callback)} needs a validation set; give eval_data")
     if not isinstance(callback, LogValidationMetricsCallback):
-        warn_user(f"fit: {what} is never called, since there is no validation; give eval_data")
+        warn_user(f"fit: {what} is never called without a validation set; give eval_data")
 
 
 def _name(callback: object) -> str:

@@ -50,7 +50,7 @@ def check_figures(module: Steps, metric: EvalMetric) -> None:
     ...     warnings.simplefilter("always")
     ...     check_figures(module, mx.metric.create("acc"))
     >>> print(caught[0].message)
-    fit: eval_metric 'accuracy' compares classes; got labels 'lro_label' (8, 1) for as many predictions (8, 1) of ...
+    fit: eval_metric 'accuracy' compares classes; got labels 'lro_label' of shape (8, 1) and predictions of ...
     """
     if module.symbol is None or not module.binded or overrides(module, "update_metric"):
         return
@@ -68,9 +68,9 @@ def check_figures(module: Steps, metric: EvalMetric) -> None:
         for name, (shape, kind) in zip(label_names, outputs, strict=False):
             if kind in _MEASURED and prod(labels[name].shape) == prod(shape):
                 warn_user(
-                    f"fit: eval_metric {each.name!r} compares classes; got labels {name!r} "
-                    f"{tuple(labels[name].shape)} for as many predictions {tuple(shape)} of {kind}. Give "
-                    f"{_MEASURED[kind]}."
+                    f"fit: eval_metric {each.name!r} compares classes; got labels {name!r} of shape "
+                    f"{tuple(labels[name].shape)} and predictions of {kind} of shape {tuple(shape)}, which are not "
+                    f"classes. Give {_MEASURED[kind]}."
                 )
 
 
@@ -83,7 +83,7 @@ def check_layouts(symbol: Symbol | None, data: Sequence[DataDesc]) -> None:
     ...     warnings.simplefilter("always")
     ...     check_layouts(net, [DataDesc("data", (8, 32, 32, 3))])
     >>> print(caught[0].message)
-    fit: 'data' (8, 32, 32, 3) seems to be images of layout NHWC, and 'conv0' takes NCHW. ...
+    fit: 'data' must be images in layout NCHW for 'conv0'; got shape (8, 32, 32, 3), which looks like NHWC. ...
     """
     shapes = {desc.name: tuple(desc.shape) for desc in data}
     for node in () if symbol is None else symbol.graph.nodes:
@@ -92,8 +92,8 @@ def check_layouts(symbol: Symbol | None, data: Sequence[DataDesc]) -> None:
         shape = shapes.get(node.inputs[0].node.name, ())
         if _channels_last(shape) and getattr(node.params, "layout", None) in (None, "NCHW"):
             warn_user(
-                f"fit: {node.inputs[0].node.name!r} {shape} seems to be images of layout NHWC, and {node.name!r} takes "
-                "NCHW. x.transpose((0, 3, 1, 2)) has that."
+                f"fit: {node.inputs[0].node.name!r} must be images in layout NCHW for {node.name!r}; got "
+                f"shape {shape}, which looks like NHWC. Give x.transpose((0, 3, 1, 2))."
             )
             return
 
@@ -105,7 +105,7 @@ def _channels_last(shape: Sequence[int]) -> bool:
     return shape[3] in (3, 4) or (shape[3] == 1 and shape[1] == shape[2])
 
 
-# Numbers that are none.
+# NaN.
 
 
 def outputs_are_nan(module: Steps) -> bool:
@@ -134,7 +134,7 @@ def nan_in_batch(module: Steps, batch: AnyBatch, where: str) -> bool:
     ...     nan_in_batch(module, mx.io.DataBatch([mx.nd.array([1, float("nan")])]), "epoch 0, batch 3")
     True
     >>> print(caught[0].message)
-    fit: data must be numbers; got NaN in 'data', sample 1 of epoch 0, batch 3 (counted from 0). What is trained on ...
+    fit: data must be numbers; got NaN in 'data', sample 1 of epoch 0, batch 3 (counted from 0). The weights can ...
     """
     found = whole(batch)
     if found is None:
@@ -214,8 +214,8 @@ def _warn_of_nan(pairs: Iterable[tuple[str, object]], where: str, batch_size: in
         if sample is not None:
             batch = f", which is in batch {sample // batch_size} (counted from 0)" if batch_size else ""
             warn_user(
-                f"fit: data must be numbers; got NaN in {name!r}, sample {sample}{where}{batch}. What is trained on it "
-                "can become NaN too."
+                f"fit: data must be numbers; got NaN in {name!r}, sample {sample}{where}{batch}. The weights "
+                "can become NaN, too."
             )
             return True
     return False

@@ -131,7 +131,8 @@ def score(
         apart = shared.hold_total(metric, "score")
         if apart and job.rank == 0:
             resolve(module.logger).info(
-                "score: %s: of this worker alone, since it has attributes of its own", ", ".join(apart)
+                "score: %s is of this worker only: a metric with attributes of its own cannot be summed over workers",
+                ", ".join(apart),
             )
     if stop is not None:
         raise stop

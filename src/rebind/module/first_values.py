@@ -27,13 +27,14 @@ def warn_prefixes(names: Iterable[str], given: Mapping[str, NDArray] | None) -> 
     ...     warnings.simplefilter("always")
     ...     warn_prefixes(["fc_weight"], {"arg:fc_weight": mx.nd.ones((1,))})
     >>> print(caught[0].message)
-    Module: parameters must be given by their names; got 'arg:fc_weight', as in a file, which is not 'fc_weight'. ...
+    Module: parameters must be given by their names, without the prefix that they have in a file; got ...
     """
     known = set(names)
     if found := [name for name in given or () if name[:4] in ("arg:", "aux:") and name[4:] in known]:
         warn_user(
-            f"Module: parameters must be given by their names; got {found[0]!r}, as in a file, which is not "
-            f"{found[0][4:]!r}. Read the file with module.load_params(fname), or cut the first four characters."
+            f"Module: parameters must be given by their names, without the prefix that they have in a file; got "
+            f"{found[0]!r} for {found[0][4:]!r}. Read the file with module.load_params(fname), or remove "
+            f"{found[0][:4]!r}."
         )
 
 

@@ -66,12 +66,12 @@ def warn_no_labels(names: Sequence[str]) -> None:
     ...     warnings.simplefilter("always")
     ...     warn_no_labels(["softmax_label"])
     >>> print(caught[0].message)
-    Module.backward: the batch must have labels, 'softmax_label'; got none, and what the bound arrays hold is used: ...
+    Module.backward: the batch must have labels, 'softmax_label'; got none, so the values that the bound arrays hold ...
     """
     warn_user(
-        f"Module.backward: the batch must have labels, {', '.join(map(repr, names))}; got none, and what the bound "
-        "arrays hold is used: those of an earlier batch, unless the program has written others. Give DataBatch(data, "
-        "label), or predict with forward(is_train=False)."
+        f"Module.backward: the batch must have labels, {', '.join(map(repr, names))}; got none, so the values that "
+        "the bound arrays hold are used: those of an earlier batch, unless the program wrote others. Give "
+        "DataBatch(data, label), or predict with forward(is_train=False)."
     )
 
 
@@ -193,8 +193,8 @@ def warn_without_gradients(trained: Sequence[Trained]) -> None:
     # Zeros everywhere: nobody has written anything since binding.
     if gradients and not any(gradient.storage.to_dense().any() for gradient in gradients):
         warn_user(
-            "Module.update: backward() must run first, or the gradients are zeros; got none since bind(). Weight "
-            "decay and momentum act on zeros, as in MXNet: call forward_backward() before, unless that is meant."
+            "Module.update: backward() must run first; it has not run since bind(), so the gradients are zeros. Weight "
+            "decay and momentum still change the weights, as in MXNet. Call forward_backward() before update()."
         )
 
 

@@ -46,8 +46,8 @@ def check_settings(settings: FitSettings) -> None:
             check_writable(settings.checkpoint.prefix, "fit: checkpoint")
     elif settings.begin_epoch >= settings.last_epoch:
         warn_user(
-            "fit: nothing is trained: begin_epoch must be below num_epoch, the number of the epoch before which to "
-            f"stop; got {settings.begin_epoch} and {settings.last_epoch}"
+            "fit: nothing is trained: epochs run from begin_epoch to num_epoch - 1; got "
+            f"begin_epoch={settings.begin_epoch} and num_epoch={settings.last_epoch}"
         )
 
 
@@ -108,7 +108,7 @@ def check_losses(module: Steps) -> None:
         if trained & {graph.arguments[k].name for k in positions}:
             raise StateError(
                 "fit: the network must end in a loss layer, such as SoftmaxOutput, LinearRegressionOutput or MakeLoss; "
-                f"got {name!r}, which is no loss. Add one, or BlockGrad for an output that is only looked at."
+                f"got {name!r}, which is no loss. Add one; an output that is not trained needs BlockGrad."
             )
 
 

@@ -56,8 +56,8 @@ def rows_to_pull(
             found[name] = ids[0] if isinstance(ids, (list, tuple)) and len(ids) == 1 else ids
         else:
             warn_user(
-                f"Module.prepare: sparse_row_id_fn names rows of row_sparse parameters; {name!r} is of storage type "
-                f"{parameters[name][0].stype!r}, and all of it is pulled"
+                f"Module.prepare: sparse_row_id_fn must name row_sparse parameters; got {name!r} of storage type "
+                f"{parameters[name][0].stype!r}, of which all rows are pulled"
             )
     return found
 
@@ -75,13 +75,13 @@ def rows_of_each(
 
 def _unknown(name: str, known: Iterable[str]) -> ParameterError:
     return ParameterError(
-        f"Module.prepare: sparse_row_id_fn names no parameter {name!r}{near_names(name, known)}"
+        f"Module.prepare: sparse_row_id_fn must return names of parameters; got {name!r}{near_names(name, known)}"
     )
 
 
 def warn_all_rows() -> None:
     """Warn of a ``sparse_row_id_fn`` where nothing is pulled."""
     warn_user(
-        "Module.prepare: sparse_row_id_fn names rows to pull from a store that updates the weights; here the devices "
-        "update theirs and have all rows, so it changes nothing"
+        "Module.prepare: sparse_row_id_fn has no effect: it says which rows to pull from a store that updates the "
+        "weights, and here each device updates its own and has all rows"
     )

@@ -263,7 +263,7 @@ class FitSettings:
 
     def __post_init__(self) -> None:
         if self.num_epoch is None:
-            raise ParameterError("fit: needs num_epoch, the number of the epoch before which to stop")
+            raise ParameterError("fit: num_epoch must be given: epochs run from begin_epoch to num_epoch - 1")
         check_numbers(
             "fit", num_epoch=self.num_epoch, begin_epoch=self.begin_epoch, accumulate=self.accumulate
         )

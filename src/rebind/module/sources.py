@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.utils.data import TensorDataset
 
+from ..checks import COUNT, check_kind
 from ..errors import ArgumentError, MXNetError, NameLookupError, ParameterError
 from ..io import DataBatch, DataDesc, DataIter, NDArrayIter
 from ..io.fingerprint import fingerprint_of
@@ -118,6 +119,7 @@ def as_source(
                 f"{who}: arrays need labels for {', '.join(map(repr, label_names))}; give (x, y), or x and y=..."
             )
         labels = None if y is None else arrays_of(y, label_names, who, "labels")
+        check_kind(who, COUNT, batch_size=batch_size)
         # No larger than the data: the rest would be padding.
         size = min([batch_size, *(int(each.shape[0]) for each in data.values() if each.shape)])
         return NDArrayIter(data, labels, batch_size=max(size, 1), shuffle=shuffle)

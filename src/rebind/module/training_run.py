@@ -256,7 +256,8 @@ class TrainingRun:
         if not position.batch or not {change.name for change in found} & set(DATA):
             if self.waiting and self.regroups and self._speaks:
                 resolve(self.module.logger).warning(
-                    "fit: accumulate has changed, so the gradients of %d batches that wait make an update of their own",
+                    "fit: accumulate has changed, so the gradients of the %d batches since the last update make one of "
+                    "their own",
                     self.waiting,
                 )
             return position
@@ -265,7 +266,8 @@ class TrainingRun:
             self.waiting = 0
         if self._speaks:
             resolve(self.module.logger).warning(
-                "fit: epoch %d begins again with the given data; %d batches of it were done with others",
+                "fit: the data differ from those of the saved run, so epoch %d starts over, of which %d batches were "
+                "done",
                 *position,
             )
         return Position(position.epoch, 0)
@@ -300,8 +302,8 @@ class TrainingRun:
         self.module.load_run_state(state)
         if given and state_form(self.module) != form:
             raise StateError(
-                f"fit: the states of the optimizer in {path} must fit its settings; for the given ones "
-                f"({', '.join(sorted(given - {*RUN, 'rescale_grad'}))}) it needs others. Give those of the saved "
+                f"fit: the states of the optimizer in {path} must fit its settings; the given ones "
+                f"({', '.join(sorted(given - {*RUN, 'rescale_grad'}))}) need other states. Give those of the saved "
                 "run, or checkpoint another prefix."
             )
         restore_given(self.module, given)

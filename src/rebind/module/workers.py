@@ -181,7 +181,7 @@ class Workers:
         before, self._short = self._short, short
         if short and short != before and self.speaks:
             resolve(logger).info(
-                "Epoch[%d] Of %d steps there were some without a batch, taken with gradients of zero: %s",
+                "Epoch[%d] In some of %d steps a worker had no batch, and its gradients counted as zero: %s",
                 epoch,
                 steps,
                 ", ".join(short),
@@ -214,7 +214,7 @@ class Workers:
         else:
             why = "not all workers have it" if self._in_step else "not all workers have a validation"
         name = getattr(callback, "__qualname__", type(callback).__name__)
-        self._note_once(f"{name} shows the figures of each worker by itself, since {why}")
+        self._note_once(f"{name} shows the values of this worker only, since {why}")
         return False
 
     def watched(self, metric: Metric) -> Figures:
@@ -244,7 +244,8 @@ class Workers:
     def _note_apart(self, names: Sequence[str]) -> None:
         for name in names:
             self._note_once(
-                f"{name} shows the figures of each worker by itself: it has attributes of its own, and may not add up"
+                f"{name} shows the values of this worker only: a metric with attributes of its own cannot "
+                "be summed over workers"
             )
 
     def _note_once(self, text: str) -> None:

@@ -120,8 +120,8 @@ def matrix_product(left: Operand, right: Operand) -> Any:
     inner = right.shape[-2:][0]
     if left.shape[-1] != inner:
         raise ShapeError(
-            f"NDArray @ NDArray: the last axis of the left array must have size {inner}, that of {right.shape} that it "
-            f"is summed with; got {left.shape}"
+            f"NDArray @ NDArray: the last axis of the left array must have size {inner} to match the "
+            f"right array of shape {right.shape}; got shape {left.shape}"
         )
     if left.ndim <= 2 and right.ndim <= 2:
         return invoke_by_name("dot", left, right)

@@ -180,5 +180,5 @@ def explain_second_backward() -> Iterator[None]:
         if "second time" not in str(error):
             raise
         raise StateError(
-            "backward: what was recorded is freed by the first backward; call it with retain_graph=True to do it again"
+            "backward: the recorded graph was freed by the first backward(); call that one with retain_graph=True"
         ) from None

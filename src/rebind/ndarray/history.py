@@ -160,8 +160,8 @@ def nodes_behind(arrays: Iterable[Recorded]) -> list[TapeNode]:
         node = pending.pop()
         if node.freed:
             raise StateError(
-                "backward: what was recorded is freed by the first backward; call it with retain_graph=True to do it "
-                "again"
+                "backward: the recorded graph was freed by the first backward(); call that one with "
+                "retain_graph=True"
             )
         nodes.append(node)
         for source, _ in node.sources:

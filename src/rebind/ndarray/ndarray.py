@@ -253,7 +253,7 @@ class NDArray(OperatorMethods):
             return False
         if self.size > 1:
             raise ShapeError(
-                f"NDArray: the truth of {self.size} elements is ambiguous; use (a > 0).sum() or such"
+                f"NDArray: the truth of {self.size} elements is ambiguous; use (a > 0).sum() or the like"
             )
         return bool(self.asscalar())
 
@@ -306,7 +306,9 @@ class NDArray(OperatorMethods):
 
     def __array__(self, dtype: NumPyType | None = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ParameterError("NDArray: NumPy gets a copy; to share memory use np.from_dlpack(array)")
+            raise ParameterError(
+                "NDArray: copy must not be False: NumPy gets a copy. To share memory use np.from_dlpack(array)."
+            )
         values = self.asnumpy()
         return values if dtype is None else values.astype(dtype)
 

@@ -265,7 +265,7 @@ class _Reader:
     def wrong(self, expected: str, got: object) -> FormatError:
         """Return the error that the bytes before this position are not what they must be."""
         return FormatError(
-            f"{self.path}: before byte {self.offset} {expected}; got {got}. Is it a .params file?"
+            f"{self.path}: before byte {self.offset}: {expected}; got {got}. Is it a .params file?"
         )
 
 
@@ -274,9 +274,9 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
     if magic != _MAGIC:
         begin = struct.pack("<Q", magic)
         hint = next((what for start, what in _NO_ARRAYS.items() if begin.lower().startswith(start)), "")
-        raise reader.wrong(f"must be the magic number {_MAGIC:#x}", f"{magic:#x}{hint}")
+        raise reader.wrong(f"the magic number must be {_MAGIC:#x}", f"{magic:#x}{hint}")
     if count * 8 > reader.size:  # an array takes 8 bytes at least
-        raise reader.wrong("the number of arrays must fit into the file", count)
+        raise reader.wrong("the number of arrays must fit the size of the file", count)
     arrays = [_read_array(reader, i) for i in range(count)]
     (named,) = reader.numbers("Q", "the number of names")
     if named not in (0, count):
@@ -290,7 +290,7 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
         except UnicodeDecodeError:
             raise reader.wrong(f"name {i} must be UTF-8", text[:40]) from None
     if reader.offset != reader.size:
-        raise reader.wrong("the file must end", f"{reader.size - reader.offset} more bytes")
+        raise reader.wrong("the file must end here", f"{reader.size - reader.offset} more bytes")
     # Of a name that is there twice the last array counts, as in MXNet.
     return dict(zip(names, arrays, strict=True)) if names else arrays
 

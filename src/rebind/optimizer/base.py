@@ -161,7 +161,7 @@ class Optimizer(Algorithm[State]):
         if not self._has_master(weight):
             if weight.storage.dtype in LOW_PRECISION:
                 warn_user(
-                    f"{type(self).__name__}: weights of {weight.storage.dtype} accumulate poorly; "
+                    f"{type(self).__name__}: updates of {weight.storage.dtype} weights lose precision; "
                     "set multi_precision=True"
                 )
             return self.create_state(index, weight)

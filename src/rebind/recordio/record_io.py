@@ -291,7 +291,7 @@ class MXIndexedRecordIO(MXRecordIO):
             reader.position = self.idx[idx]
         except (KeyError, TypeError):
             raise RecordKeyError(
-                f"{self._who}: {self.idx_path!r} must have the key that is read; got {shown(idx)}"
+                f"{self._who}: {self.idx_path!r} has no key {shown(idx)}"
                 f"{near_names(str(idx), map(str, self.keys)) if len(self.keys) < 1000 else '.'}"
             ) from None
 

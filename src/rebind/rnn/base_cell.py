@@ -221,6 +221,7 @@ class BaseRNNCell:
 
     def _given(self, states: Sequence[Symbol]) -> Sequence[Symbol]:
         """Return the states of a step, which must be as many as the cell has."""
+        check_kind(type(self).__name__, LIST, states=states)
         if len(states) != len(self.state_info):
             raise ArgumentError(
                 f"{type(self).__name__}: states must be {len(self.state_info)} symbols; got {len(states)}"

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from ..callback.records import EpochEnd
 from ..callback.saving import EpochEndFunction
 from ..checkpoint import load_checkpoint, save_checkpoint
-from ..checks import check_numbers, warn_user
+from ..checks import LIST, Kind, check_kind, check_numbers, warn_user
 from ..errors import ArgumentError
 from ..ndarray import NDArray
 from ..protocols import ArrayDict
@@ -19,6 +19,7 @@ from .sequences import Outputs, Steps
 __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
 
 Cells: TypeAlias = "BaseRNNCell | Sequence[BaseRNNCell]"
+_CELLS = Kind("a recurrent cell or a list of them", LIST.allows)
 
 
 def save_rnn_checkpoint(
@@ -155,6 +156,8 @@ def rnn_unroll(
 
 
 def _as_list(cells: Cells, who: str) -> list[BaseRNNCell]:
+    if not isinstance(cells, BaseRNNCell):
+        check_kind(who, _CELLS, cells=cells)
     found = [cells] if isinstance(cells, BaseRNNCell) else list(cells)
     for cell in found:
         if not isinstance(cell, BaseRNNCell):

@@ -201,9 +201,9 @@ class FusedRNNCell(BaseRNNCell):
         inputs = input_size(vector.size, self._mode, self._num_hidden, self._num_layers, self._bidirectional)
         if inputs is None:
             raise ShapeError(
-                f"FusedRNNCell.unpack_weights: {name!r} must have as many elements as {self._num_layers} layer(s) of "
-                f"{self._num_hidden} with mode {self._mode!r} in {len(self._directions)} direction(s) have for some "
-                f"number of inputs; got {vector.size}"
+                f"FusedRNNCell.unpack_weights: {name!r} must hold the weights of {self._num_layers} layer(s) in "
+                f"{len(self._directions)} direction(s) with num_hidden={self._num_hidden} and mode={self._mode!r}; got "
+                f"{vector.size} elements, which fit no input size"
             )
         start = 0
         for piece, shape in self._pieces(inputs):

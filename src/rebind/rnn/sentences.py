@@ -10,7 +10,7 @@ import numpy as np
 
 from ..checks import DICT, LIST, Kind, check_kind, or_none, refuses_unknown, warn_user
 from ..dtypes import DTypeLike, numpy_type
-from ..errors import NameLookupError, ParameterError
+from ..errors import NameLookupError, ParameterError, shown
 from ..io import DataBatch, DataDesc
 from ..io.iterator import CurrentBatch, State
 from ..ndarray import NDArray, array
@@ -187,8 +187,8 @@ class BucketSentenceIter(CurrentBatch):
         filled = [(size, self._padded(size, rows)) for size, rows in zip(sizes, members, strict=True) if rows]
         if not filled:
             raise ParameterError(
-                f"BucketSentenceIter: a bucket must have sentences; got {len(sentences)} sentences, batches of "
-                f"{self.batch_size} and buckets {sizes}. Give buckets, or a smaller batch_size."
+                f"BucketSentenceIter: at least one bucket must have sentences; got {len(sentences)} sentences with "
+                f"batch_size={self.batch_size} and buckets {sizes}. Give buckets, or a smaller batch_size."
             )
         if left_out:
             warn_user(f"BucketSentenceIter: {left_out} sentences longer than the largest bucket are left out")
@@ -197,7 +197,13 @@ class BucketSentenceIter(CurrentBatch):
     def _padded(self, size: int, sentences: Sequence[Sequence[int]]) -> np.ndarray:
         rows = np.full((len(sentences), size), self.invalid_label, dtype=numpy_type(self.dtype))
         for row, sentence in zip(rows, sentences, strict=True):
-            row[: len(sentence)] = sentence
+            try:
+                row[: len(sentence)] = sentence
+            except (TypeError, ValueError):
+                raise ParameterError(
+                    f"BucketSentenceIter: sentences must be lists of numbers, as encode_sentences() makes them; got "
+                    f"{shown(sentence)}"
+                ) from None
         return rows
 
     def _desc(self, name: str, length: int) -> DataDesc:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from ..checks import warn_user
+from ..checks import DICT, check_kind, or_none, warn_user
 from ..dtypes import DTypeLike
 from ..symbol import Symbol
 from . import style
@@ -73,6 +73,7 @@ def plot_network(
     >>> plot_network(net, shape={"data": (1, 784)})
     <NetworkPlot 'plot': 2 boxes>
     """
+    check_kind("plot_network", or_none(DICT), node_attrs=node_attrs)
     view = read_symbol(symbol, who="plot_network", shape=shape, dtype=dtype)
     _warn_of_equal_names(view.nodes)
     plot = NetworkPlot(title, format=checked_format(save_format))

@@ -213,7 +213,9 @@ def test_pictures_that_do_not_decode_are_left_out_when_asked(broken):
 def test_a_batch_without_a_good_picture(tmp_path):
     with MXRecordIO(tmp_path / "bad.rec", "w") as record:
         record.write(pack((0, 1, 2, 0), b"no picture"))
-    with pytest.raises(FormatError, match="a batch must have a picture that decodes; got record 2"):
+    with pytest.raises(
+        FormatError, match="must have a picture that decodes; got none, the first error: record 2"
+    ):
         iterator(str(tmp_path / "bad.rec"), skip_broken=True).next()
 
 
@@ -251,7 +253,7 @@ def test_a_truncated_file(path):
         (
             {"aug_seq": ""},
             ShapeError,
-            "must have height 8 and width 8, since nothing augments it; got 12 and 14",
+            "must have height 8 and width 8, since nothing resizes or crops it; got 12 and 14",
         ),
         ({"data_shape": (4, 8, 8)}, ShapeError, "must have 4 channels"),
         ({"min_crop_size": 13, "max_crop_size": 13}, ShapeError, "must be at least 13 wide and high"),

@@ -123,7 +123,7 @@ BAD = {
     ),
     "rows that go back": (
         record(2, [1], (1,), (2, 2), [0, 2, 1], [1]),
-        "must not fall; got 2 and then 1, at row 1",
+        "must not decrease; got 2 and then 1, at row 1",
     ),
     "too few rows": (record(2, [1], (1,), (2, 2), [0, 1], [1]), "indptr must have 3 elements for 2 rows"),
     "numbers without axes": (record(2, [1], (), (2, 2), [0, 1, 1], [1]), "must have one axis"),

@@ -19,7 +19,7 @@ from rebind.ndarray.sparse import csr_matrix, row_sparse_array
 FOUND_LATER = {
     "falls": (
         lambda: csr_matrix(([1, 2, 3], [0, 2, 1], [0, 3, 2]), shape=(2, 3)),
-        "indptr must not fall; got 3 and then 2, at row 1",
+        "indptr must not decrease; got 3 and then 2, at row 1",
     ),
     "begins late": (
         lambda: csr_matrix(([1, 2, 3], [0, 1, 2], [1, 2, 3]), shape=(2, 3)),
@@ -139,10 +139,10 @@ def test_order_is_wanted_by_the_full_check_alone(make: Callable[[], Any], says: 
         (lambda: row_sparse_array(csr_matrix((2, 2))), "must be made dense first"),
         (lambda: nd.sparse.array(nd.ones((2, 2))), "must be a sparse array or a sparse matrix of SciPy"),
         (lambda: csr_matrix((2, 2)).tostype("row_sparse"), "can be made dense, not row_sparse"),
-        (lambda: csr_matrix((2, 2))[2], "index 2 must be of one of 2 rows"),
+        (lambda: csr_matrix((2, 2))[2], "a row index must be in [-2, 2); got 2"),
         (
             lambda: csr_matrix((2, 2))[0, 1],
-            "takes a row or a slice of rows that follow each other; got (0, 1)",
+            "a key must be a row or a slice of rows with step 1; got (0, 1)",
         ),
         (lambda: csr_matrix((2, 2)).__setitem__(0, 1), "only all of it can be written"),
         (

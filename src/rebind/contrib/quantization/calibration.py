@@ -56,11 +56,11 @@ class Calibration:
         """Return it as it is; an error for values that mean nothing."""
         if self.mode not in MODES:
             raise ParameterError(
-                f"{who}: unknown calibration mode {self.mode} received, expected one of {', '.join(MODES)}"
+                f"{who}: calib_mode must be one of {', '.join(map(repr, MODES))}; got {self.mode!r}"
             )
         if self.quantized_dtype not in ("int8", "uint8", "auto"):
             raise ParameterError(
-                f"{who}: unknown quantized_dtype {self.quantized_dtype} received, expected int8, uint8 or auto"
+                f"{who}: quantized_dtype must be 'int8', 'uint8' or 'auto'; got {self.quantized_dtype!r}"
             )
         check_numbers(who, percentile=self.percentile)
         if not 0 < self.percentile <= 100:

@@ -118,7 +118,7 @@ def quantize_model(
     )  # fmt: skip
     if calibration.mode != "none":
         if calib_data is None:
-            raise ParameterError(f"{who}: calib_data must be provided when calib_mode={calib_mode}")
+            raise ParameterError(f"{who}: calib_data must be given for calib_mode={calib_mode!r}; got None")
         names = names_to_calibrate(graph)
         collector = make_collector(calibration, names)
         samples = collect(
@@ -281,7 +281,9 @@ def calib_graph(
     who = "calib_graph"
     calibration = Calibration(calib_mode or "none", quantized_dtype, percentile, logger).check(who)
     if calibration.mode == "none":
-        raise ParameterError(f"{who}: please set calibration mode to naive or entropy.")
+        raise ParameterError(
+            f"{who}: calib_mode must be 'naive', 'entropy' or 'percentile'; got {calib_mode!r}"
+        )
     if collector is None:
         raise ArgumentError(f"{who}: collector must be what quantize_graph returned; got None")
     symbol = _as_symbol(qsym)
@@ -312,7 +314,7 @@ def _quantized(
         raise ParameterError(f"{who}: quantize_mode must be 'full' or 'smart'; got {mode!r}")
     if granularity not in ("tensor-wise", "channel-wise"):
         raise ParameterError(
-            f"{who}: unknown quantize_granularity {granularity} received, expected tensor-wise or channel-wise"
+            f"{who}: quantize_granularity must be 'tensor-wise' or 'channel-wise'; got {granularity!r}"
         )
     applications = [node for node in symbol.graph.nodes if isinstance(node, Application)]
     held = [pair for node in applications for pair in held_names(node)]
@@ -333,9 +335,7 @@ def _quantized(
 def _excluded(who: str, kind: str, names: Collection[str] | None, known: Collection[str]) -> Collection[str]:
     """Return the names that are not quantized; warn of those that the network does not have."""
     if isinstance(names, str) or not isinstance(names, Collection | None):
-        raise ParameterError(
-            f"{who} must be a list of strings representing the names that will not be quantized; got {names!r}"
-        )
+        raise ParameterError(f"{who} must be a list of the names that are not quantized; got {names!r}")
     for name in names or ():
         if name not in known:
             warn_user(f"{who}: no {kind} {name!r}{near_names(name, known)}")

@@ -74,7 +74,7 @@ def quantize_net_v2(
     batches = None if calib_data is None else _as_data_iter(calib_data)
     shapes = data_shapes or getattr(batches, "provide_data", None)
     if not shapes:
-        raise ParameterError(f"{who}: data_shapes required, or calib_data")
+        raise ParameterError(f"{who}: data_shapes or calib_data must be given; got neither")
     descs = _descs(shapes)
     plain, args, aux = _traced(network, descs, ctx or cpu())
     symbol = plain.with_graph(fused_layers(plain.graph))

@@ -101,7 +101,7 @@ class DetRandomCropAug(DetPictureAugmenter):
         low, high = self.area_range
         if high <= 0 or low > high:
             raise ParameterError(
-                f"{who}: area_range must reach above 0, the smaller first; got {(low, high)}"
+                f"{who}: area_range must be (low, high) with low <= high and high > 0; got {(low, high)}"
             )
         _check_ratios(who, self.aspect_ratio_range)
 
@@ -205,7 +205,7 @@ class DetRandomPadAug(DetPictureAugmenter):
         low, high = self.area_range
         if high <= 1 or low > high:
             raise ParameterError(
-                f"{who}: area_range must reach above 1, the smaller first; got {(low, high)}"
+                f"{who}: area_range must be (low, high) with low <= high and high > 1; got {(low, high)}"
             )
         _check_ratios(who, self.aspect_ratio_range)
 
@@ -245,5 +245,5 @@ def _check_ratios(who: str, ratios: tuple[float, float]) -> None:
     low, high = ratios
     if low <= 0 or low > high:
         raise ParameterError(
-            f"{who}: aspect_ratio_range must be above 0, the smaller first; got {(low, high)}"
+            f"{who}: aspect_ratio_range must be (low, high) with 0 < low <= high; got {(low, high)}"
         )

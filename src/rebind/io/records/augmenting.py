@@ -189,7 +189,7 @@ class Augmenter:
     def _check_shape(self, picture: np.ndarray, where: str) -> None:
         if picture.shape[:2] != (self.height, self.width):
             raise ShapeError(
-                f"{where} must have height {self.height} and width {self.width}, since nothing augments it; "
+                f"{where} must have height {self.height} and width {self.width}, since nothing resizes or crops it; "
                 f"got {picture.shape[0]} and {picture.shape[1]}"
             )
 

@@ -203,7 +203,7 @@ class RecordBatches(DataIter):
         good = [row for row in range(self.batch_size) if row not in rows]
         if not good:
             raise FormatError(
-                f"a batch must have a picture that decodes; got {broken[0][1]}, and others"
+                f"a batch must have a picture that decodes; got none, the first error: {broken[0][1]}"
             ) from broken[0][1]
         for at, (row, error) in enumerate(broken):
             other = good[at % len(good)]

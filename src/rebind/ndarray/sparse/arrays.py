@@ -91,8 +91,8 @@ class BaseSparseNDArray(NDArray):
     def __setitem__(self, key: Key, value: ArrayBase | ArrayLike | float) -> None:
         if not _is_everything(key):
             raise ParameterError(
-                f"{type(self).__name__}: only all of it can be written, with x[:] = value; got the key {key!r}. Of a "
-                "copy by tostype('default') any part can be"
+                f"{type(self).__name__}: only all of it can be written, with x[:] = value; got the key {key!r}. To "
+                "write a part, make a dense copy with tostype('default')."
             )
         if isinstance(value, (Number, np.number)):
             self._fill(value)
@@ -102,7 +102,7 @@ class BaseSparseNDArray(NDArray):
     def _fill(self, value: Any) -> None:
         raise ParameterError(
             f"{type(self).__name__}: a number cannot be written into a {self.stype} array; got {value!r}. "
-            "Write a dense array"
+            "Write an array instead."
         )
 
     def __repr__(self) -> str:
@@ -288,11 +288,11 @@ def _row_range(key: Key, rows: int) -> tuple[int, int]:
             pass
         else:
             if not -rows <= at < rows:
-                raise BoundsError(f"CSRNDArray: index {at} must be of one of {rows} rows")
+                raise BoundsError(f"CSRNDArray: a row index must be in [{-rows}, {rows}); got {at}")
             return at % rows, at % rows + 1
     raise ParameterError(
-        f"CSRNDArray: takes a row or a slice of rows that follow each other; got {shown(key)}. nd.slice takes columns "
-        "too, nd.take rows in any order"
+        f"CSRNDArray: a key must be a row or a slice of rows with step 1; got {shown(key)}. For columns use nd.slice, "
+        "for rows in any order nd.take."
     )
 
 

@@ -134,7 +134,7 @@ def row_sparse_array(
     elif isinstance(arg1, RowSparseNDArray):
         storage = _on(arg1.storage, device, dtype, who)
     elif isinstance(arg1, CSRNDArray) or is_scipy_matrix(arg1):
-        raise ParameterError(f"{who}: a matrix by elements must be made dense first, with tostype('default')")
+        raise ParameterError(f"{who}: a csr array must be made dense first; use tostype('default')")
     else:
         storage = RowSparseStorage.from_dense(_values(arg1, device, dtype))
     return wrap(_of_shape(storage, shape, who), device)

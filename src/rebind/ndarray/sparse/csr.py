@@ -303,7 +303,7 @@ class CSRStorage(Storage):
         if isinstance(other, DenseStorage):
             other = self.from_storage(other)
         if not isinstance(other, CSRStorage):
-            raise ParameterError(f"a csr array takes dense and csr ones to be added; got {source.stype}")
+            raise ParameterError(f"only dense and csr arrays can be added to a csr array; got {source.stype}")
         rows = torch.cat([self.row_of_each(), other.row_of_each()])
         order = rows.argsort(stable=True)
         both = CSRStorage(

@@ -45,7 +45,7 @@ def check_indptr(indptr: Tensor, rows: int, stored: int) -> None:
     if falls.any():
         row = int(falls.nonzero()[0])
         raise ParameterError(
-            f"indptr must not fall; got {indptr[row].item()} and then {indptr[row + 1].item()}, at row {row}"
+            f"indptr must not decrease; got {indptr[row].item()} and then {indptr[row + 1].item()}, at row {row}"
         )
 
 
