@@ -276,6 +276,7 @@ class NaNMonitor(Monitor):
     "the forward pass of log 'likelihood' gives 2 NaN and 0 inf in likelihood_output, 2 numbers"
     """
 
+    @refuses_unknown
     def __init__(self, interval: int = 1, pattern: str = ".*", inf: bool = True, stop: bool = False) -> None:
         super().__init__(interval, _count_nonfinite, pattern, monitor_all=True)
         self.inf = inf

@@ -135,7 +135,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], str | None]] = {
     "a folder that another callback makes": (_folder_made_meanwhile, "Or does another callback create it?"),
     "a callback of the wrong arguments without a validation": (
         lambda mx: fitted(mx, eval_end_callback=lambda: None, eval_batch_end_callback=7),
-        "fit: eval_end_callback is never called, without a validation set; give eval_data",
+        "fit: eval_end_callback is never called without a validation set; give eval_data",
     ),
     "more arrays in a batch than inputs": (
         lambda mx: _step(mx, [mx.nd.array(POINTS[:4]), mx.nd.ones((4, 9))], [mx.nd.array(CLASSES[:4])]),

@@ -173,7 +173,7 @@ def test_after_a_fork(written, tmp_path):
         (
             lambda idx, rec: MXIndexedRecordIO(idx, rec, "r").read_idx("2"),
             KeyError,
-            "got '2'; did you mean '2'",
+            r"some.idx' has no key '2'; did you mean 2 of type int\?",
         ),
         (lambda idx, rec: MXRecordIO(rec, "r").write(b""), StateError, "open for writing; it is being read"),
         (lambda idx, rec: MXRecordIO(rec, "w").read(), StateError, "open for reading; it is being written"),

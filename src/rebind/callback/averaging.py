@@ -7,7 +7,7 @@ from typing import ClassVar, TypedDict, cast
 import torch
 
 from .._torch import foreach
-from ..checks import check_numbers
+from ..checks import check_numbers, refuses_unknown
 from ..errors import ParameterError
 from ..ndarray import NDArray
 from ..protocols import ArrayDict, StateTree
@@ -53,6 +53,7 @@ class ExponentialMovingAverage(OnBatchEnd):
     #: The argument of `fit` that takes it.
     slots: ClassVar[tuple[str, ...]] = ("batch_end_callback",)
 
+    @refuses_unknown
     def __init__(self, decay: float = 0.999, warm_up: bool = False) -> None:
         check_numbers("ExponentialMovingAverage", decay=decay)
         if not 0 <= decay < 1:

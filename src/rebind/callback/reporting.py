@@ -154,6 +154,7 @@ class ProgressBar(OnBatchEnd):
     #: The arguments of `fit` that take it.
     slots: ClassVar[tuple[str, ...]] = ("batch_end_callback", "eval_batch_end_callback")
 
+    @refuses_unknown
     def __init__(self, total: int, length: int = 80) -> None:
         check_positive(total, "ProgressBar: total")
         check_positive(length, "ProgressBar: length")

@@ -241,6 +241,7 @@ class BestCheckpoint(_Watch):
     >>> best = BestCheckpoint("digits-best", "accuracy")  # fit(..., eval_data=..., eval_end_callback=best)
     """
 
+    @refuses_unknown
     def __init__(
         self,
         prefix: str,

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..checks import NUMBER, Kind, check_kind, check_numbers
+from ..checks import NUMBER, Kind, check_kind, check_numbers, refuses_unknown
 from ..errors import ArgumentError, ParameterError
 from ..ndarray import NDArray
 from .batch import DataBatch, DataDesc
@@ -260,6 +260,7 @@ class ResizeIter(CurrentBatch):
     7
     """
 
+    @refuses_unknown
     def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True) -> None:
         super().__init__(getattr(data_iter, "batch_size", 0))
         check_kind("ResizeIter", ITERATOR, data_iter=data_iter)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..checks import LIST, Kind, check_kind, or_none
+from ..checks import LIST, Kind, check_kind, or_none, refuses_unknown
 from ..errors import ArgumentError, ShapeError
 from ..tuning import current
 from .batch import DataBatch, DataDesc, as_descs
@@ -43,6 +43,7 @@ class PrefetchingIter(CurrentBatch):
     [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         iters: DataIter | Sequence[DataIter],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ..absent import old_names
-from ..checks import LIST, Kind, check_kind, or_none
+from ..checks import LIST, Kind, check_kind, or_none, refuses_unknown
 from ..errors import ArgumentError, ParameterError, ShapeError, StateError
 from ..executor import GradReqs
 from ..io import DataDesc
@@ -64,6 +64,7 @@ class PythonModule(BaseModule):
     [2.0, 4.0]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         data_names: Sequence[str],
@@ -214,6 +215,7 @@ class PythonLossModule(PythonModule):
     [[1.0], [3.0]]
     """
 
+    @refuses_unknown
     def __init__(
         self,
         name: str = "pyloss",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 
 from ..absent import old_names
-from ..checks import warn_user
+from ..checks import refuses_unknown, warn_user
 from ..errors import ArgumentError, ParameterError, StateError, UnknownArgumentError, near_names
 from ..io import DataBatch, DataDesc
 from ..metric import EvalMetric
@@ -80,6 +80,7 @@ class SequentialModule(BaseModule):
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 
+    @refuses_unknown
     def __init__(self, logger: Logger = logging) -> None:
         super().__init__(logger)
         self._links: list[Link] = []

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..checks import FUNCTION, PATH, check_folder, check_kind
+from ..checks import FUNCTION, PATH, check_folder, check_kind, refuses_unknown
 from ..errors import (
     FormatError,
     MissingFileError,
@@ -69,6 +69,7 @@ class MXRecordIO:
     >>> record.close()
     """
 
+    @refuses_unknown
     def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
         check_kind(self._who, PATH, uri=uri)
         self.uri = os.fspath(uri)
@@ -237,6 +238,7 @@ class MXIndexedRecordIO(MXRecordIO):
     >>> record.close()
     """
 
+    @refuses_unknown
     def __init__(
         self,
         idx_path: str | os.PathLike[str],
@@ -291,9 +293,14 @@ class MXIndexedRecordIO(MXRecordIO):
             reader.position = self.idx[idx]
         except (KeyError, TypeError):
             raise RecordKeyError(
-                f"{self._who}: {self.idx_path!r} has no key {shown(idx)}"
-                f"{near_names(str(idx), map(str, self.keys)) if len(self.keys) < 1000 else '.'}"
+                f"{self._who}: {self.idx_path!r} has no key {shown(idx)}{self._near(idx)}"
             ) from None
+
+    def _near(self, idx: object) -> str:
+        """Return the end of a sentence that says which key may be meant."""
+        if any(str(key) == str(idx) for key in self.keys):
+            return f"; did you mean {idx} of type {self._key_name}?"
+        return near_names(str(idx), map(str, self.keys)) if len(self.keys) < 1000 else "."
 
     def tell(self) -> int:
         """Return the position at which the next record will be written.
