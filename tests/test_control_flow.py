@@ -239,7 +239,7 @@ CHOSEN = mx.sym.contrib.cond(var("p"), lambda: var("a"), lambda: var("b"))
         pytest.param(
             lambda: CHOSEN.eval(**dict.fromkeys("pab", mx.nd.ones((2,)))),
             MXNetError,
-            "the condition must be one number; got shape",
+            "the condition must have exactly one element; got shape",
             id="condition",
         ),
         pytest.param(
@@ -270,7 +270,7 @@ CHOSEN = mx.sym.contrib.cond(var("p"), lambda: var("a"), lambda: var("b"))
                 remain_locs=(),
             ),
             ArgumentError,
-            r"call nd\.contrib\.foreach or sym\.contrib\.foreach",
+            r"Call nd\.contrib\.foreach or sym\.contrib\.foreach",
             id="internal-operator",
         ),
     ],

@@ -94,7 +94,7 @@ def test_allclose(a, b, parameters, found):
 
 @pytest.mark.parametrize("index", [4.0, 7.0])
 def test_rows_at_indices_out_of_range(index):
-    with pytest.raises(MXNetError, match=r"index_vector must be in \[0, 4\), the rows of old_tensor"):
+    with pytest.raises(MXNetError, match=r"index_vector must be in \[0, 4\), axis 0 of old_tensor"):
         run("index_copy", torch.zeros(4, 2), torch.tensor([index]), torch.zeros(1, 2))
 
 
@@ -104,7 +104,8 @@ def test_rows_at_indices_out_of_range(index):
         ("allclose", [(2, 3), (1, 3)], {}, "b must have the shape of a, (2, 3); got (1, 3)"),
         ("arange_like", [(2, 3)], {"axis": 4}, "_contrib_arange_like: axis: must be in [-2, 2)"),
         ("index_array", [(2, 3)], {"axes": (3,)}, "_contrib_index_array: axes: must be in [-2, 2)"),
-        ("index_copy", [(4, 2), (2,), (1, 2)], {}, "index_vector must have one axis, and new_tensor as many"),
+        ("index_copy", [(4, 2), (2,), (1, 2)], {}, "new_tensor must have shape (2, 2) to match index_vector (2,)"),
+        ("index_copy", [(4, 2), (2, 1), (2, 2)], {}, "index_vector must have 1 axis; got shape (2, 1)"),
         ("boolean_mask", [(2, 3), (3,)], {}, "index must have shape (2,) to match axis 0 of data of shape (2, 3)"),
         ("interleaved_matmul_selfatt_qk", [(3, 2, 7)], {"heads": 2}, "a multiple of 6); got (3, 2, 7)"),
         ("interleaved_matmul_encdec_qk", [(3, 2, 4), (5, 1, 8)], {"heads": 2}, "must have the batch of queries"),
@@ -114,8 +115,8 @@ def test_rows_at_indices_out_of_range(index):
             {"heads": 2},
             "attention must have shape (4, length of the queries, 5); got (4, 3, 4)",
         ),
-        ("ifft", [(2, 3)], {}, "the last axis of data must hold pairs of numbers; got shape (2, 3)"),
-        ("div_sqrt_dim", [()], {}, "data must have an axis; got shape ()"),
+        ("ifft", [(2, 3)], {}, "the last axis of data must have an even size, real and imaginary parts"),
+        ("div_sqrt_dim", [()], {}, "data must have 1 axis or more; got shape ()"),
     ],
 )  # fmt: skip
 def test_mistakes_meet_a_sentence(name, shapes, parameters, says):

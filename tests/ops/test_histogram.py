@@ -90,11 +90,15 @@ def test_symbols(given, shapes, expected):
 @pytest.mark.parametrize(
     ("count", "given", "says"),
     [
-        (1, {}, "_histogram: needs the array bins, or bin_cnt; got neither"),
+        (1, {}, "_histogram: bins (an array of edges) or bin_cnt must be given; got neither"),
         (1, {"bin_cnt": 0}, "_histogram: bin_cnt must be an int >= 1 or None; got 0"),
         (1, {"bin_cnt": 3, "range": (2, 1)}, "range must be two numbers in ascending order; got (2.0, 1.0)"),
-        (1, {"range": (1, 2)}, "_histogram: range needs bin_cnt; got (1.0, 2.0) alone"),
-        (2, {}, "_histogram: bins must hold two bounds or more; got shape (1,)"),
+        (
+            1,
+            {"range": (1, 2)},
+            "_histogram: range must be given together with bin_cnt; got range=(1.0, 2.0) without bin_cnt",
+        ),
+        (2, {}, "_histogram: bins must have one axis of two edges or more; got shape (1,)"),
     ],
 )
 def test_mistakes_meet_a_sentence(count, given, says):

@@ -284,7 +284,7 @@ def test_symbols():
             "resize",
             (0, 6, 3),
             {},
-            "_image_resize: an image must have a pixel to be resized; got shape (0, 6, 3)",
+            "_image_resize: an image must have at least one pixel to be resized; got shape (0, 6, 3)",
         ),
         (
             "random_hue",

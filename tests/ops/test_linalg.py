@@ -141,13 +141,33 @@ def test_the_third_array_of_gemm_follows_from_the_others(a, b, parameters, c):
 @pytest.mark.parametrize(
     ("name", "shapes", "parameters", "says"),
     [
-        ("gemm2", [(2, 3), (2, 3)], {}, "A and B must have equal axes before those of the matrices"),
+        (
+            "gemm2",
+            [(2, 3), (2, 3)],
+            {},
+            "A and B must have equal leading axes, and op(A) as many columns as op(B) has rows",
+        ),
         ("gemm2", [(1, 2, 3), (4, 3, 2)], {}, "got (1, 2, 3) and (4, 3, 2), transpose_a=False"),
-        ("gemm2", [(2, 3), (1, 3, 2)], {}, "A and B must have as many axes; got (2, 3) and (1, 3, 2)"),
-        ("gemm2", [(2, 3), (3, 2)], {"axis": -1}, "axis must name one of the first 1 of 2 axes; got -1"),
+        (
+            "gemm2",
+            [(2, 3), (1, 3, 2)],
+            {},
+            "A and B must have the same number of axes; got (2, 3) and (1, 3, 2)",
+        ),
+        (
+            "gemm2",
+            [(2, 3), (3, 2)],
+            {"axis": -1},
+            "axis must be one of the 2 axes of A and B, but not the last; got -1",
+        ),
         ("gemm2", [(3,), (3,)], {}, "A must have two axes or more; got shape (3,)"),
         ("gemm", [(2, 3), (3, 2), (1, 2)], {}, "C must have the shape of the product, (2, 2); got (1, 2)"),
-        ("trsm", [(3, 3), (2, 3)], {}, "fit as matrices; got (3, 3) and (2, 3), rightside=False"),
+        (
+            "trsm",
+            [(3, 3), (2, 3)],
+            {},
+            "A as many rows as B has rows; got (3, 3) and (2, 3), rightside=False",
+        ),
         ("trmm", [(3, 2), (2, 3)], {}, "A must hold square matrices; got shape (3, 2)"),
         ("gelqf", [(3, 2)], {}, "A must have no more rows than columns; got shape (3, 2)"),
         ("potrf", [(2, 2)], {}, "_linalg_potrf: A must be positive definite; a matrix is not"),
@@ -156,10 +176,10 @@ def test_the_third_array_of_gemm_follows_from_the_others(a, b, parameters, c):
             "extractdiag",
             [(3, 3)],
             {"offset": -3},
-            "offset must name a diagonal of matrices of size 3; got -3",
+            "offset must be in [-2, 2] for A of shape ",
         ),
-        ("maketrian", [(4,)], {}, "as long as a triangle, 1, 3, 6, 10, ...; got 4"),
-        ("makediag", [()], {}, "_linalg_makediag: A must have an axis; got shape ()"),
+        ("maketrian", [(4,)], {}, "must have n * (n + 1) / 2 elements (1, 3, 6, 10, ...); got 4"),
+        ("makediag", [()], {}, "_linalg_makediag: A must have 1 axis or more; got shape ()"),
     ],
 )
 def test_mistakes_meet_a_sentence(name, shapes, parameters, says):

@@ -183,7 +183,12 @@ def test_an_empty_batch(name, shapes, keywords, expected):
             {"scale": 2, "sample_type": "nearest", "multi_input_mode": "sum"},
             "must have the same batch and channels with multi_input_mode 'sum'",
         ),
-        ("UpSampling", [(1, 2, 3, 3)], {"scale": 2, "sample_type": "bilinear"}, "takes data and weight"),
+        (
+            "UpSampling",
+            [(1, 2, 3, 3)],
+            {"scale": 2, "sample_type": "bilinear"},
+            "two arrays, data and weight, must be given",
+        ),
         (
             "UpSampling",
             [(1, 2, 3, 3), (2, 1, 3, 3)],

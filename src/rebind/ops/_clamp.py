@@ -61,6 +61,6 @@ def _differs(*tensors: Tensor) -> bool:
 
 
 def _chosen(is_first: Tensor, first: Tensor, is_second: Tensor, second: Tensor) -> Tensor:
-    """Return the one or the other; where it is neither, one of them is no number, and there is no gradient."""
+    """Return `first` or `second`, as the conditions say; where neither holds, nan, without a gradient."""
     neither = first.detach() + second.detach()
     return torch.where(is_first, first, torch.where(is_second, second, neither))

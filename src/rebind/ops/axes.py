@@ -235,7 +235,10 @@ def diag(data: Tensor, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     first = normalize_axis(axis1, data.ndim, "axis1")
     second = normalize_axis(axis2, data.ndim, "axis2")
     if first == second:
-        raise ShapeError(f"axis1 and axis2 must be two axes; got {axis1} and {axis2}")
+        raise ShapeError(f"axis1 and axis2 must be different axes; got {axis1} and {axis2}")
     if not -data.shape[first] < k < data.shape[second]:
-        raise ShapeError(f"k must name a diagonal of data of shape {tuple(data.shape)}; got {k}")
+        raise ShapeError(
+            f"k must be in [{1 - data.shape[first]}, {data.shape[second] - 1}], the diagonals of data of shape "
+            f"{tuple(data.shape)}; got {k}"
+        )
     return torch.diagonal(data, k, first, second)

@@ -38,7 +38,7 @@ def _foreach(
     in_data_locs: Indices,
     remain_locs: Indices,
 ) -> Tensor:
-    """Run a body on each slice of arrays; made by ``sym.contrib.foreach``."""
+    """Run a body on each slice of arrays; created by ``sym.contrib.foreach``."""
     raise _needs_graphs("foreach")
 
 
@@ -75,7 +75,8 @@ def _cond(
 
 def _needs_graphs(name: str) -> Exception:
     return ArgumentError(
-        f"_{name}: takes graphs, not arrays alone; call nd.contrib.{name} or sym.contrib.{name}"
+        f"cannot be called with arrays only, as it needs the graphs of its functions. "
+        f"Call nd.contrib.{name} or sym.contrib.{name}."
     )
 
 
@@ -94,7 +95,7 @@ def run_foreach(bodies: Sequence[BodyFunction], inputs: Sequence[Tensor], p: Par
     (body,) = bodies
     counts = {tensor.shape[0] for tensor in inputs[: len(p.in_data_locs)]}
     if len(counts) != 1 or 0 in counts:
-        raise ShapeError(f"all data must have one number of slices, at least 1, along axis 0; got {counts}")
+        raise ShapeError(f"all data must have the same size along axis 0, at least 1; got {sorted(counts)}")
     count = len(p.in_data_locs)
     indices = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
     # In the order of the body's inputs, of which `indices` is a permutation.
@@ -187,7 +188,7 @@ def run_cond(bodies: Sequence[BodyFunction], inputs: Sequence[Tensor], p: Params
 
 def _truth(value: Tensor) -> bool:
     if value.numel() != 1:
-        raise ShapeError(f"the condition must be one number; got shape {tuple(value.shape)}")
+        raise ShapeError(f"the condition must have exactly one element; got shape {tuple(value.shape)}")
     return bool(value)
 
 

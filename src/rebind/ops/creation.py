@@ -152,7 +152,8 @@ def _(p: Params) -> str | None:
         return "step must not be 0; got 0"
     start, stop = (p.start, p.stop) if p.stop is not None else (0, p.start)
     if (stop - start) * p.step <= 0 and not p.infer_range:
-        return f"start, stop and step must make a range; got {start}, {stop} and {p.step}"
+        side = "above" if p.step > 0 else "below"
+        return f"stop must be {side} start with step={p.step}; got start={start} and stop={stop}"
     return None
 
 

@@ -72,9 +72,9 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
     text = str(error) or type(error).__name__
     if text.startswith("CUDA error"):
         return DeviceError(
-            f"a GPU has stopped, in this operator or one before it; PyTorch says: {text.splitlines()[0]}. What is on "
-            "the GPU is lost to this program. An index outside of its axis does that; with CUDA_LAUNCH_BLOCKING=1 in "
-            "the environment the operator at fault is the one that is named."
+            "a kernel failed on the GPU, in this operator or in an earlier one; PyTorch says: "
+            f"{text.splitlines()[0]}. This program can no longer use the GPU; restart it. A common cause is an index "
+            "outside of its axis. With CUDA_LAUNCH_BLOCKING=1 in the environment the error names the operator at fault."
         )
     if "not implemented for '" in text:  # torch has no kernel for the type
         types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
@@ -95,7 +95,7 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
     if found is not None:
         return found
     listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-    return ShapeError(f"inputs do not fit; got {listed or 'no inputs'}. {text.splitlines()[0]}")
+    return ShapeError(f"inputs do not fit; got {listed or 'no inputs'}. PyTorch says: {text.splitlines()[0]}")
 
 
 def is_of_memory(error: Exception) -> bool:

@@ -43,7 +43,7 @@ def bind_arguments(
     inputs = list(args[:count])
     if args and kwargs and not kwargs.keys().isdisjoint(order[: len(args)]):
         name = next(name for name in order if name in kwargs)
-        raise ArgumentError(f"{name} is given twice", argument=name)
+        raise ArgumentError(f"{name} is given twice, by position and by name", argument=name)
     # Popped: what is left of the keywords are parameters.
     if len(inputs) < count:
         inputs += [kwargs.pop(name, None) for name in names[len(inputs) :]]
@@ -116,7 +116,9 @@ def _bind_variadic(
     if len(inputs) < len(items):  # parameters by position
         rest = items[len(inputs) :]
         if any(isinstance(item, kind) for item in rest) or len(rest) > len(signature.order):
-            raise ArgumentError(f"takes {kind.__name__}s, then parameters; got {list(items)!r}")
+            raise ArgumentError(
+                f"must be called with {kind.__name__}s first, then parameters; got {list(items)!r}"
+            )
         kwargs = {**dict(zip(signature.order, rest, strict=False)), **kwargs}
     # Arrays under names of the caller's choice: ``Concat(first=a, second=b)``, in the order of the call.
     named = [name for name, value in kwargs.items() if isinstance(value, kind)]

@@ -56,9 +56,9 @@ def histogram(
     values = data.detach().reshape(-1)
     if bin_cnt is None:
         if bins is None:
-            raise ParameterError("needs the array bins, or bin_cnt; got neither")
+            raise ParameterError("bins (an array of edges) or bin_cnt must be given; got neither")
         if bins.ndim != 1 or bins.shape[0] < 2:
-            raise ShapeError(f"bins must hold two bounds or more; got shape {tuple(bins.shape)}")
+            raise ShapeError(f"bins must have one axis of two edges or more; got shape {tuple(bins.shape)}")
         bounds = bins.detach()
         low, high = bounds[0], bounds[-1]
     else:
@@ -101,7 +101,7 @@ def _(p: Params) -> str | None:
     if p.range is None:
         return None
     if p.bin_cnt is None:
-        return f"range needs bin_cnt; got {p.range} alone"
+        return f"range must be given together with bin_cnt; got range={p.range} without bin_cnt"
     if len(p.range) != 2 or not p.range[0] <= p.range[1]:
         return f"range must be two numbers in ascending order; got {p.range}"
     return None

@@ -20,8 +20,8 @@ from ._types import Double, NumericType, ShapeOrNone
 from .declaration import Shapes, operator
 
 __all__ = [
-    "batch_take", "fill_element_0index", "gather_nd", "one_hot", "onehot_encode", "pick", "ravel_multi_index",
-    "scatter_nd", "scatter_set_nd", "take", "unravel_index", "within",
+    "batch_take", "fill_element_0index", "gather_nd", "one_hot", "onehot_encode", "outside", "pick",
+    "ravel_multi_index", "scatter_nd", "scatter_set_nd", "take", "unravel_index", "within",
 ]  # fmt: skip
 
 
@@ -36,6 +36,16 @@ def within(indices: Tensor, size: int, mode: str) -> Tensor:
         return whole.clamp(0, size - 1)
     # With "raise" the kernel finds what is out of range.
     return torch.remainder(whole, size) if mode == "wrap" else whole
+
+
+def outside(indices: Tensor, size: int, least: int = 0) -> int | None:
+    """Return the first index that is not in ``[least, size)``, or None if all are.
+
+    >>> outside(torch.tensor([0, 7, -1]), 3)
+    7
+    """
+    found = indices[(indices < least) | (indices >= size)]
+    return int(found[0]) if found.numel() else None
 
 
 @operator("take", types={"a": "T", "indices": "any", "output": "T"})
@@ -70,8 +80,10 @@ def _slices(a: Tensor, axis: int, where: Tensor, mode: str) -> Tensor:
     try:
         return torch.index_select(a, axis, within(where, size, mode))
     except (IndexError, RuntimeError):
+        if (index := outside(where, size)) is None:  # another failure, such as of memory
+            raise
         raise ParameterError(
-            f"indices must be in [0, {size}) for axis {axis} of an array of shape {tuple(a.shape)}"
+            f"indices must be in [0, {size}) for axis {axis} of an array of shape {tuple(a.shape)}; got {index}"
         ) from None
 
 
@@ -235,9 +247,7 @@ def _index(data: Tensor, indices: Tensor) -> Tensor:
     try:
         return data[where]
     except IndexError:
-        raise BoundsError(
-            f"indices must be within the first {len(where)} axes of data of shape {tuple(data.shape)}"
-        ) from None
+        raise BoundsError(_outside_of(where, tuple(data.shape), "data of shape ")) from None
 
 
 def _coordinates(indices: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
@@ -293,7 +303,14 @@ def _scattered(into: Tensor, indices: Tensor, values: Tensor) -> Tensor:
     try:
         return torch.index_put(into, where, values)
     except IndexError:
-        raise ParameterError(f"indices must be within shape {tuple(into.shape)}") from None
+        raise ParameterError(_outside_of(where, tuple(into.shape), "shape ")) from None
+
+
+def _outside_of(where: Sequence[Tensor], shape: tuple[int, ...], what: str) -> str:
+    """Return the message for coordinates of which one is out of range; they may count from the end."""
+    found = ((axis, outside(indices, shape[axis], -shape[axis])) for axis, indices in enumerate(where))
+    axis, index = next((axis, index) for axis, index in found if index is not None)
+    return f"row {axis} of indices must be in [0, {shape[axis]}), axis {axis} of {what}{shape}; got {index}"
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
@@ -311,7 +328,11 @@ def ravel_multi_index(data: Tensor, *, shape: ShapeOrNone = None) -> Tensor:
     >>> ravel_multi_index(torch.tensor([[0, 1], [2, 1]]), shape=(2, 3))  # (0, 2) and (1, 1)
     tensor([2, 4])
     """
-    _ranks(data.shape[0], shape)
+    rows = data.shape[0]
+    if not shape or len(shape) != rows:
+        raise ShapeError(
+            f"shape must have one size for each row of coordinates in data of shape {tuple(data.shape)}; got {shape}"
+        )
     # In the type of data, in which MXNet computes.
     steps = torch.tensor(_strides(shape or ()), dtype=data.dtype, device=data.device)
     return torch.sum(data.detach() * steps.reshape(-1, *(1,) * (data.ndim - 1)), 0, dtype=data.dtype)
@@ -325,7 +346,8 @@ def unravel_index(data: Tensor, *, shape: ShapeOrNone = None) -> Tensor:
     tensor([[0, 1],
             [2, 1]])
     """
-    _ranks(len(shape or ()), shape)
+    if not shape:
+        raise ShapeError(f"shape must have at least one size; got {shape}")
     # From the last axis to the first; what is left at the end is the first coordinate.
     rest = data.detach().to(dtype=torch.int64)
     coordinates = []
@@ -333,11 +355,6 @@ def unravel_index(data: Tensor, *, shape: ShapeOrNone = None) -> Tensor:
         coordinates.append(torch.remainder(rest, size))
         rest = torch.div(rest, size, rounding_mode="floor")
     return torch.stack([rest, *coordinates[::-1]]).to(dtype=data.dtype)
-
-
-def _ranks(rows: int, shape: tuple[int, ...] | None) -> None:
-    if not shape or len(shape) != rows:
-        raise ShapeError(f"shape must have one size for each of {rows} rows of coordinates; got {shape}")
 
 
 @operator(

@@ -50,13 +50,15 @@ def dot(
         if left.shape[1] == right.shape[0]:
             return torch.mm(left, right)
     if lhs.ndim == 1 and rhs.ndim == 1 and (transpose_a or transpose_b):
-        raise ShapeError("transpose_a and transpose_b must be False for two vectors")
+        raise ShapeError(
+            f"transpose_a and transpose_b must be False for two vectors; got {transpose_a} and {transpose_b}"
+        )
     # Only the ends matter: transposing reverses all axes, so that the sum is over the other end.
     over_left = 0 if transpose_a else lhs.ndim - 1
     over_right = rhs.ndim - 1 if transpose_b else 0
     if lhs.shape[over_left] != rhs.shape[over_right]:
         raise ShapeError(
-            f"axis {over_left} of lhs and axis {over_right} of rhs must be of one size; "
+            f"axis {over_left} of lhs and axis {over_right} of rhs must have the same size; "
             f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}"
         )
     out = torch.tensordot(lhs, rhs, ([over_left], [over_right]))
@@ -116,8 +118,8 @@ def batch_dot(
         return torch.bmm(left, right)
     if left.ndim < 3 or left.shape[:-2] != right.shape[:-2] or left.shape[-1] != right.shape[-2]:
         raise ShapeError(
-            "lhs and rhs must have three axes or more, be equal in all but the last two, and fit as matrices; "
-            f"got {tuple(lhs.shape)} and {tuple(rhs.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
+            "lhs and rhs must have 3 axes or more and equal leading axes, and op(lhs) as many columns as op(rhs) has "
+            f"rows; got {tuple(lhs.shape)} and {tuple(rhs.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
     return torch.matmul(left, right)
 
@@ -144,7 +146,7 @@ def khatri_rao(*args: Tensor) -> Tensor:
         raise ArgumentError("needs at least one matrix; got none")
     if any(matrix.ndim != 2 or matrix.shape[1] != args[0].shape[1] for matrix in args):
         shapes = ", ".join(str(tuple(matrix.shape)) for matrix in args)
-        raise ShapeError(f"all must be matrices with as many columns; got {shapes}")
+        raise ShapeError(f"all arrays must be matrices with the same number of columns; got {shapes}")
     out = args[0]
     for matrix in args[1:]:
         # (M0, 1, N) times (M1, N): every row of the one with every row of the other.

@@ -32,8 +32,8 @@ def _decoded(what: str, encoded: np.ndarray, flag: int, to_rgb: bool) -> Tensor:
 
 def _only_imperative(name: str) -> ArgumentError:
     return ArgumentError(
-        "the size of an image is known when it has been read, so this cannot be in a symbol. "
-        f"Read it first: nd._internal.{name}(...)."
+        "cannot be part of a symbol, as the size of the image is known only after it is decoded. "
+        f"Call nd._internal.{name}(...) before, and bind its result."
     )
 
 
@@ -179,7 +179,7 @@ def cvcopy_make_border(
     """
     _check_picture(src)
     if not src.numel():
-        raise ShapeError(f"src must have a pixel; got shape {tuple(src.shape)}")
+        raise ShapeError(f"src must have at least one pixel; got shape {tuple(src.shape)}")
     height, width, channels = src.shape
     if type:
         # Every margin but a constant one is made of pixels.

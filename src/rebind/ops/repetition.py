@@ -44,7 +44,7 @@ def broadcast_axis(data: Tensor, *, axis: tuple[int, ...] = (), size: tuple[int,
             [2, 2]])
     """
     if len(axis) != len(size):
-        raise ShapeError(f"size must have one number for each axis; got {axis} and {size}")
+        raise ShapeError(f"axis and size must have the same length; got axis={axis} and size={size}")
     target = list(data.shape)
     for a, n in zip(axis, size, strict=True):
         a = normalize_axis(a, data.ndim, "axis")
@@ -73,7 +73,7 @@ def broadcast_like(
             raise ShapeError(f"rhs must have as many axes as lhs, {tuple(lhs.shape)}; got {tuple(rhs.shape)}")
         return _expanded(lhs, rhs.shape)
     if not lhs_axes or not rhs_axes or len(lhs_axes) != len(rhs_axes):
-        raise ShapeError(f"lhs_axes and rhs_axes must be of one length; got {lhs_axes} and {rhs_axes}")
+        raise ShapeError(f"lhs_axes and rhs_axes must have the same length; got {lhs_axes} and {rhs_axes}")
     target = list(lhs.shape)
     for left, right in zip(lhs_axes, rhs_axes, strict=True):
         left = normalize_axis(left, lhs.ndim, "lhs_axes")
@@ -138,14 +138,15 @@ def pad(
         return torch.constant_pad_nd(data, _last_axis_first(pad_width), number_in(data.dtype, constant_value))
     if data.ndim not in (4, 5) or any(pad_width[:4]):
         raise ShapeError(
-            f"mode {mode!r} pads all but the first two of four or five axes; "
+            f"with mode {mode!r} data must have 4 or 5 axes, and pad_width must be 0 for the first two; "
             f"got data of shape {tuple(data.shape)} and pad_width {pad_width}"
         )
     if mode == "reflect" and any(
         pad_width[2 * a + side] >= n for a, n in enumerate(data.shape) for side in (0, 1) if a > 1
     ):
         raise ShapeError(
-            f"mode 'reflect' needs a pad_width below the sizes {tuple(data.shape)}; got {pad_width}"
+            f"with mode 'reflect' pad_width must be less than the size of each axis of data {tuple(data.shape)}; "
+            f"got {pad_width}"
         )
     # Batch and channels have no border here, and torch does not take them.
     return F.pad(data, _last_axis_first(pad_width[4:]), mode=_PAD_MODES[mode])

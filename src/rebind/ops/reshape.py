@@ -69,7 +69,7 @@ def _matched(source: Shape, codes: tuple[int, ...], request: str, shape: Shape) 
     def take(count: int) -> Sequence[int]:
         nonlocal at
         if at + count > len(source):
-            raise ShapeError(f"{request} needs more axes than data has; got {shape}")
+            raise ShapeError(f"{request} refers to more axes than data has; got data of shape {shape}")
         at += count
         return source[at - count : at]
 
@@ -123,7 +123,7 @@ def _filled(target: list[int], total: int, demand: str) -> Shape:
         # The product with the -1 in it has the other sign.
         known = -prod(target)
         if (total % known if known else total) != 0:
-            raise ShapeError(f"{demand}; got {total} elements for {known}")
+            raise ShapeError(f"{demand}; got {total} elements, not a multiple of {known}")
         target[target.index(-1)] = total // known if known else 0
     if prod(target) != total:
         raise ShapeError(f"{demand}; got {total} elements for {prod(target)}")
@@ -266,7 +266,9 @@ def reshape_like(
     start, stop = axis_range(rhs_begin, rhs_end, rhs.ndim, "rhs")
     target = (*lhs.shape[:first], *rhs.shape[start:stop], *lhs.shape[last:])
     if prod(target) != lhs.numel():
-        raise ShapeError(f"lhs must have as many elements as {target}; got {tuple(lhs.shape)}")
+        raise ShapeError(
+            f"lhs must have {prod(target)} elements to be reshaped to {target}; got shape {tuple(lhs.shape)}"
+        )
     return torch.reshape(lhs, target)
 
 

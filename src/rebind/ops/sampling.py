@@ -85,7 +85,7 @@ def sample_multinomial(
     for size in shape:
         count *= size
     if count == 0:
-        raise ParameterError(f"shape must hold no 0; got {shape}")
+        raise ParameterError(f"all sizes of shape must be above 0; got {shape}")
     # A draw has no gradient; that of its probability comes from `gather` below.
     chosen = draws.multinomial(data.detach(), count, generator)
     target = (*data.shape[:-1], *shape) or (1,)
@@ -159,7 +159,7 @@ def sample_unique_zipfian(
 @sample_unique_zipfian.check
 def _(p: Params) -> str | None:
     if p.shape is None or len(p.shape) != 2 or 0 in p.shape:
-        return f"shape must be the numbers of rows and of elements in a row, above 0; got {p.shape}"
+        return f"shape must be (rows, numbers in a row), both above 0; got {p.shape}"
     if p.shape[1] > p.range_max:
         return f"shape must ask for at most range_max={p.range_max} different numbers in a row; got {p.shape}"
     return None

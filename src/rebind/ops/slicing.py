@@ -37,9 +37,9 @@ class _Region(NamedTuple):
 def _region(shape: Shape, begin: Bounds, end: Bounds, step: Bounds) -> _Region:
     """Return the region of an array of `shape` that ranges along its first axes choose."""
     if len(begin) != len(end) or (step and len(step) != len(begin)):
-        raise ShapeError(f"begin, end and step must be of one length; got {begin}, {end} and {step}")
+        raise ShapeError(f"begin, end and step must have the same length; got {begin}, {end} and {step}")
     if len(begin) > len(shape):
-        raise ShapeError(f"begin must not be longer than data has axes, {shape}; got {begin}")
+        raise ShapeError(f"begin must have at most one value for each axis of data {shape}; got {begin}")
     if 0 in step:
         raise ShapeError(f"step must not be 0; got {step}")
     slices = map(builtins.slice, begin, end, step or (None,) * len(begin))
@@ -112,7 +112,7 @@ def slice_axis(data: Tensor, *, axis: int, begin: int, end: int | None) -> Tenso
     last = size if end is None else end + size if end < 0 else end
     if not 0 <= first < last <= size:
         raise ShapeError(
-            f"begin and end must choose a range of axis {axis} of size {size}; got {begin} and {end}"
+            f"begin must be less than end, and both within axis {axis} of size {size}; got {begin} and {end}"
         )
     return data.narrow(axis, first, last - first)
 
@@ -153,7 +153,8 @@ def slice_like(data: Tensor, shape_like: Tensor, *, axes: tuple[int, ...] = ()) 
         size = shape_like.shape[normalize_axis(at, shape_like.ndim, "axes")]
         if size > data.shape[at]:
             raise ShapeError(
-                f"shape_like must not be larger than data, {tuple(data.shape)}; got {tuple(shape_like.shape)}"
+                f"axis {at} of shape_like must be at most that of data, {tuple(data.shape)}; "
+                f"got {tuple(shape_like.shape)}"
             )
         out = out.narrow(at, 0, size)
     return out

@@ -88,7 +88,7 @@ def _check_maps(data1: Tensor, data2: Tensor) -> None:
         )
     require_floating(data1)
     if 0 in data1.shape[2:4]:
-        raise ShapeError(f"data1 must have rows and columns; got shape {tuple(data1.shape)}")
+        raise ShapeError(f"data1 must be at least 1 high and 1 wide; got shape {tuple(data1.shape)}")
 
 
 def _compared(
@@ -240,18 +240,18 @@ def crop(
               [6., 7.]]]])
     """
     if len(data) not in (1, 2):
-        raise ParameterError(f"needs one or two arrays; got {len(data)}")
+        raise ParameterError(f"must be called with one or two arrays; got {len(data)}")
     if any(array.ndim != 4 for array in data):
         raise ShapeError(
             f"arrays must have 4 axes, (N, C, H, W); got {', '.join(str(tuple(a.shape)) for a in data)}"
         )
-    who = "the second array" if len(data) == 2 else "h_w"
+    who = "the size of the second array" if len(data) == 2 else "h_w"
     whole, size = data[0].shape[2:], data[1].shape[2:] if len(data) == 2 else h_w
     # A second array may be empty; an `h_w` of 0 is its default, so it was not given.
     least = 0 if len(data) == 2 else 1
     if len(size) != 2 or not all(least <= wanted <= n for wanted, n in zip(size, whole, strict=True)):
         raise ShapeError(
-            f"{who} must have a number of rows and one of columns that fit into data {tuple(data[0].shape)}; "
+            f"{who} must be (height, width) from {(least, least)} to {tuple(whole)}, the size of data; "
             f"got {tuple(size)}"
         )
     room = [n - wanted for n, wanted in zip(whole, size, strict=True)]

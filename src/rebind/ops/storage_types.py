@@ -46,7 +46,9 @@ def add_storage_type(name: str, number: int) -> None:
     if _NUMBERS.get(name, number) != number or any(
         taken == number and known != name for known, taken in _NUMBERS.items()
     ):
-        raise ValueError(f"storage type {name!r}: {number} is taken or not its number; have {_NUMBERS}")
+        raise ValueError(
+            f"storage type {name!r}: name and number must both be new; got number {number}. Registered: {_NUMBERS}."
+        )
     _NUMBERS[name] = number
 
 

@@ -70,7 +70,9 @@ def up_sampling(
     """
     if sample_type == "bilinear":
         if len(data) != 2:
-            raise ShapeError(f"takes data and weight with sample_type 'bilinear'; got {len(data)}")
+            raise ShapeError(
+                f"two arrays, data and weight, must be given with sample_type 'bilinear'; got {len(data)}"
+            )
         wanted = _kernels(tuple(data[0].shape), scale, num_filter)
         if data[1].shape != wanted:
             raise ShapeError(

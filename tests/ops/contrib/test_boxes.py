@@ -273,7 +273,12 @@ def test_sizes_of_zero_and_meta_tensors(name, shapes, parameters):
             {},
             "rhs must have at least two axes, the last of size 4; got shape (2, 5)",
         ),
-        ("box_nms", [(6,)], {}, "data must have shape (..., boxes, numbers of a box); got (6,)"),
+        (
+            "box_nms",
+            [(6,)],
+            {},
+            "data must have 2 axes or more, (..., boxes, numbers of a box); got shape (6,)",
+        ),
         ("box_nms", [(2, 5)], {}, "coord_start must be in [0, 1] for boxes of 5 numbers; got 2"),
         (
             "box_nms",
@@ -282,8 +287,18 @@ def test_sizes_of_zero_and_meta_tensors(name, shapes, parameters):
             "score_index must be in [0, 5] for boxes of 6 numbers; got -1",
         ),
         ("box_nms", [(2, 6)], {"id_index": 9}, "id_index must be in [0, 5] for boxes of 6 numbers; got 9"),
-        ("box_nms", [(2, 6)], {"score_index": 3}, "score_index must not be a column of coord_start; got 3"),
-        ("box_nms", [(2, 6)], {"id_index": 1}, "id_index must not be a column of score_index; got 1"),
+        (
+            "box_nms",
+            [(2, 6)],
+            {"score_index": 3},
+            "score_index must not be a column that coord_start uses, from 2 on; got 3",
+        ),
+        (
+            "box_nms",
+            [(2, 6)],
+            {"id_index": 1},
+            "id_index must not be a column that score_index uses, from 1 on; got 1",
+        ),
         ("box_nms", [(2, 6)], {"in_format": "x"}, "in_format must be one of 'center', 'corner'; got 'x'"),
         (
             "bipartite_matching",

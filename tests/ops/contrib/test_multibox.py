@@ -117,7 +117,7 @@ def test_too_few_negatives_are_all_that_there_are():
             "Prior",
             [(1, 3, 2, 2)],
             {"steps": (0.1, -1)},
-            "steps must both be above 0, or neither; got (0.1, -1.0)",
+            "steps must both be above 0, or both be -1 (computed from the shape of data); got (0.1, -1.0)",
         ),
         ("Target", [(2, 3, 4)] * 3, {}, "anchor must have shape (1, N, 4); got (2, 3, 4)"),
         ("Target", [(1, 3, 4)] * 3, {}, "label must have shape (B, M, 5 or more); got (1, 3, 4)"),

@@ -104,7 +104,7 @@ def test_sizes_of_zero_and_meta_tensors(shapes, parameters):
             "bbox_pred must have shape (1, 8, 2, 2) to match cls_prob (1, 4, 2, 2); got (1, 8, 2, 3)",
         ),
         ([(1, 4, 2, 2), (1, 8, 2, 2), (1, 2)], {}, "im_info must have shape (1, 3) to match cls_prob"),
-        ([(1, 4, 0, 2), (1, 8, 0, 2), (1, 3)], {}, "cls_prob must hold at least one region to give"),
+        ([(1, 4, 0, 2), (1, 8, 0, 2), (1, 3)], {}, "cls_prob must be at least 1 high and 1 wide"),
         ([], {"scales": ()}, "scales and ratios must hold at least one number each; got () and (1.0,)"),
         ([], {"ratios": (0,)}, "ratios must be above 0; got (0.0,)"),
         ([], {"feature_stride": 0}, "feature_stride must be an int >= 1; got 0"),

@@ -214,7 +214,7 @@ class _Window:
     def check(self, **shapes: Shape) -> None:
         """Raise a ShapeError for an input of another shape, now that no size is unknown."""
         if not all(self.size):
-            raise ShapeError(f"data must have rows and columns; got shape {tuple(self.data)}")
+            raise ShapeError(f"data must be at least 1 high and 1 wide; got shape {tuple(self.data)}")
         expected = self.shapes()
         for name, shape in shapes.items():
             if tuple(shape) != expected[name]:

@@ -14,7 +14,7 @@ __all__ = ["fft", "ifft"]
 
 def _check_signal(data: Tensor) -> None:
     if not data.ndim:
-        raise ShapeError("data must have an axis; got shape ()")
+        raise ShapeError("data must have 1 axis or more; got shape ()")
     if data.dtype not in (torch.float32, torch.float64):
         raise DTypeError(f"data must be float32 or float64; got {str(data.dtype).removeprefix('torch.')}")
 
@@ -60,7 +60,10 @@ def ifft(data: Tensor, **without_effect: int) -> Tensor:
     """
     _check_signal(data)
     if data.shape[-1] % 2:
-        raise ShapeError(f"the last axis of data must hold pairs of numbers; got shape {tuple(data.shape)}")
+        raise ShapeError(
+            "the last axis of data must have an even size, real and imaginary parts in turn; "
+            f"got shape {tuple(data.shape)}"
+        )
     pairs = torch.view_as_complex(data.unflatten(-1, (-1, 2)).contiguous())
     # "forward" leaves out the division by D, as cuFFT does, on which MXNet's operator is built.
     return torch.fft.ifft(pairs, norm="forward").real

@@ -95,7 +95,7 @@ def _(p: Params) -> str | None:
         if len(p[name]) != 2:
             return f"{name} must be two numbers, for y and x; got {p[name]}"
     if (p.steps[0] > 0) != (p.steps[1] > 0):
-        return f"steps must both be above 0, or neither; got {p.steps}"
+        return f"steps must both be above 0, or both be -1 (computed from the shape of data); got {p.steps}"
     return None
 
 

@@ -193,7 +193,7 @@ def _check_arrays(cls_prob: Tensor, bbox_pred: Tensor, im_info: Tensor, anchors:
                 f"got {tuple(array.shape)}"
             )
     if wanted and not height * width * anchors:
-        raise ShapeError(f"cls_prob must hold at least one region to give; got shape {tuple(cls_prob.shape)}")
+        raise ShapeError(f"cls_prob must be at least 1 high and 1 wide; got shape {tuple(cls_prob.shape)}")
 
 
 def _check_parameters(p: Params) -> str | None:

@@ -141,13 +141,13 @@ def _resized(data: Shape, like: Shape | None, mode: str, *given: tuple[int, floa
     _check_pictures("data", data)
     if mode == "like":
         if like is None:
-            raise ShapeError("needs the array like with mode 'like'; it is missing")
+            raise ShapeError("like must be given with mode 'like'; got None")
         _check_pictures("like", like)
         return like[2], like[3]
     height, width = (_size(n, *each, mode) for n, each in zip(data[2:], given, strict=True))
     if (height < 1 and data[2]) or (width < 1 and data[3]):
         raise ShapeError(
-            f"the result must be 1 pixel high and wide at least; got {height} and {width} "
+            f"the result must be at least 1 pixel high and 1 pixel wide; got height {height} and width {width} "
             f"for data {data} with mode {mode!r}"
         )
     return height, width

@@ -127,7 +127,9 @@ def _(
 def _check_columns(data: Tensor, coord_start: int, score_index: int, id_index: int) -> None:
     require_floating(data)
     if data.ndim < 2:
-        raise ShapeError(f"data must have shape (..., boxes, numbers of a box); got {tuple(data.shape)}")
+        raise ShapeError(
+            f"data must have 2 axes or more, (..., boxes, numbers of a box); got shape {tuple(data.shape)}"
+        )
     width = data.shape[-1]
     columns = {"coord_start": (coord_start, 4), "score_index": (score_index, 1)}
     if id_index >= 0:
@@ -140,5 +142,8 @@ def _check_columns(data: Tensor, coord_start: int, score_index: int, id_index: i
             )
         for column in range(first, first + count):
             if column in seen:
-                raise ParameterError(f"{name} must not be a column of {seen[column]}; got {first}")
+                other = seen[column]
+                raise ParameterError(
+                    f"{name} must not be a column that {other} uses, from {columns[other][0]} on; got {first}"
+                )
             seen[column] = name

@@ -14,6 +14,7 @@ from ...params import AtLeast, Params
 from ...shapes import normalize_axis
 from .._types import Double
 from ..declaration import Shapes, operator
+from ..indexing import outside
 from ..unary import round_, sign
 
 __all__ = [
@@ -43,7 +44,7 @@ def div_sqrt_dim(data: Tensor) -> Tensor:
     tensor([1., 2., 3., 4.])
     """
     if not data.ndim:
-        raise ShapeError("data must have an axis; got shape ()")
+        raise ShapeError("data must have 1 axis or more; got shape ()")
     return (data / math.sqrt(data.shape[-1])).to(dtype=data.dtype)
 
 
@@ -214,18 +215,23 @@ def index_copy(old_tensor: Tensor, index_vector: Tensor, new_tensor: Tensor) -> 
             [0., 0.],
             [1., 2.]])
     """
+    if not old_tensor.ndim:
+        raise ShapeError("old_tensor must have 1 axis or more; got shape ()")
+    if index_vector.ndim != 1:
+        raise ShapeError(f"index_vector must have 1 axis; got shape {tuple(index_vector.shape)}")
     expected = (*index_vector.shape, *old_tensor.shape[1:])
-    if not old_tensor.ndim or index_vector.ndim != 1 or new_tensor.shape != expected:
+    if new_tensor.shape != expected:
         raise ShapeError(
-            "index_vector must have one axis, and new_tensor as many rows of the shape of those "
-            f"of old_tensor; got {tuple(index_vector.shape)}, {tuple(new_tensor.shape)} and {tuple(old_tensor.shape)}"
+            f"new_tensor must have shape {expected} to match index_vector {tuple(index_vector.shape)} and "
+            f"old_tensor {tuple(old_tensor.shape)}; got {tuple(new_tensor.shape)}"
         )
     try:
         return torch.index_copy(old_tensor, 0, index_vector.to(dtype=torch.int64), new_tensor)
     # torch finds bad positions while it copies; a look at them before would wait for the device.
     except IndexError:
         raise ParameterError(
-            f"index_vector must be in [0, {old_tensor.shape[0]}), the rows of old_tensor"
+            f"index_vector must be in [0, {old_tensor.shape[0]}), axis 0 of old_tensor {tuple(old_tensor.shape)}; "
+            f"got {outside(index_vector, old_tensor.shape[0])}"
         ) from None
 
 

@@ -44,7 +44,9 @@ def resized(data: Tensor, height: int, width: int, interp: int) -> Tensor:
     """
     rows, columns = data.shape[-3:-1]
     if not (rows and columns and height and width):
-        raise ShapeError(f"an image must have a pixel to be resized; got shape {tuple(data.shape)}")
+        raise ShapeError(
+            f"an image must have at least one pixel to be resized; got shape {tuple(data.shape)}"
+        )
     kind = kind_of(rows, columns, height, width, interp)
     if kind == "nearest":
         return _nearest(data, height, width)

@@ -28,17 +28,19 @@ def _product(
     check_matrices(a, b)
     axes = a.ndim
     if axes != b.ndim:
-        raise ShapeError(f"A and B must have as many axes; got {tuple(a.shape)} and {tuple(b.shape)}")
+        raise ShapeError(
+            f"A and B must have the same number of axes; got {tuple(a.shape)} and {tuple(b.shape)}"
+        )
     # For another axis the rows are permuted to axis -2 first, and back at the end.
     inner = axis == -2 or axis == axes - 2
     if not inner and (not -axes <= axis < axes or axis % axes == axes - 1):
-        raise ShapeError(f"axis must name one of the first {axes - 1} of {axes} axes; got {axis}")
+        raise ShapeError(f"axis must be one of the {axes} axes of A and B, but not the last; got {axis}")
     left, right = (a, b) if inner else (a.movedim(axis, -2), b.movedim(axis, -2))
     left, right = left.mT if transpose_a else left, right.mT if transpose_b else right
     one, other = left.shape, right.shape
     if one[-1] != other[-2] or (axes > 2 and one[:-2] != other[:-2]):
         raise ShapeError(
-            f"A and B must have equal axes before those of the matrices, and matrices that can be multiplied; got "
+            "A and B must have equal leading axes, and op(A) as many columns as op(B) has rows; got "
             f"{tuple(a.shape)} and {tuple(b.shape)}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         )
     out = torch.matmul(left, right)
@@ -131,8 +133,8 @@ def _triangle(a: Tensor, b: Tensor, *, transpose: bool, rightside: bool, lower: 
     side = -1 if rightside else -2
     if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[side]:
         raise ShapeError(
-            f"A and B must be equal in all but the last two axes, and fit as matrices; got "
-            f"{tuple(a.shape)} and {tuple(b.shape)}, rightside={rightside}"
+            "A and B must have equal leading axes, and A as many rows as B has "
+            f"{'columns' if rightside else 'rows'}; got {tuple(a.shape)} and {tuple(b.shape)}, rightside={rightside}"
         )
     # As in BLAS: whatever the other triangle holds does not count, and gets no gradient.
     triangle = torch.tril(a) if lower else torch.triu(a)

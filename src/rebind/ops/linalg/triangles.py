@@ -16,12 +16,13 @@ __all__ = ["extractdiag", "extracttrian", "makediag", "maketrian"]
 def _check_offset(a: Tensor, offset: int) -> None:
     check_matrices(a, square=True)
     if abs(offset) >= a.shape[-1]:
-        raise ShapeError(f"offset must name a diagonal of matrices of size {a.shape[-1]}; got {offset}")
+        most = a.shape[-1] - 1
+        raise ShapeError(f"offset must be in [{-most}, {most}] for A of shape {tuple(a.shape)}; got {offset}")
 
 
 def _make_checks(a: Tensor) -> None:
     if not a.ndim:
-        raise ShapeError("A must have an axis; got shape ()")
+        raise ShapeError("A must have 1 axis or more; got shape ()")
     check_matrices(a[..., None])
 
 
@@ -110,7 +111,9 @@ def maketrian(A: Tensor, *, offset: int = 0, lower: bool = True) -> Tensor:
     # The number n with n * (n + 1) / 2 elements.
     side = next(n for n in range(count + 1) if n * (n + 1) // 2 >= count)
     if side * (side + 1) // 2 != count:
-        raise ShapeError(f"the last axis of A must be as long as a triangle, 1, 3, 6, 10, ...; got {count}")
+        raise ShapeError(
+            f"the last axis of A must have n * (n + 1) / 2 elements (1, 3, 6, 10, ...); got {count}"
+        )
     # A diagonal `offset` away is that much shorter than the main one.
     size = side + abs(offset)
     rows, columns = _triangle_indices(size, offset, lower, A.device)

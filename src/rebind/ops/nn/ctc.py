@@ -25,7 +25,7 @@ def _skipped(name: str, p: Params) -> bool:
 
 
 def _classes(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked | None:
-    """Ask it of the labels before the padding, or within the lengths that are given."""
+    """Return the check of the labels before the padding, or within the lengths that are given."""
     if not p.use_label_lengths:
         padding = label == (0 if p.blank_label == "first" else -1)
         return Asked(scores[2], padding.cumsum(1) == 0, int(p.blank_label == "first"))
@@ -195,7 +195,7 @@ def _(shapes: Shapes, p: Params) -> Shapes:
 
 
 def _classes_but_padding(p: Params, scores: Shape, label: Tensor, others: Mapping[str, Tensor]) -> Asked:
-    """Ask it of all labels but the padding, in whatever order they are."""
+    """Return the check of all labels but the padding, in any order."""
     return Asked(scores[1], label != 0, first=1)
 
 

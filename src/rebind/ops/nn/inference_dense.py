@@ -1,4 +1,4 @@
-"""Dense layers as executors run them that only infer: with packed weights, and the activation in the same call.
+"""Dense layers in inference: with packed weights, and the activation in the same call.
 
 Neither MXNet's operators nor the user's: a pass puts them into graphs. What is packed is retained from run to run.
 """

@@ -129,7 +129,7 @@ class _Layer(torch.autograd.Function):
 def _by_autograd(
     rules: _Rules, inputs: _Inputs, reverse: bool, wanted: Sequence[bool], head_grads: tuple[Tensor, Tensor]
 ) -> list[Tensor | None]:
-    """Return gradients as functions that have gradients."""
+    """Compute the gradients by autograd, so that they can be differentiated again."""
     data = inputs.data.flip(0) if reverse else inputs.data
     out, last = rules.kernel(data, inputs.state[None], inputs[2:], True, 1, 0.0, True, False, False)
     given = [each for each, is_wanted in zip(inputs, wanted, strict=True) if is_wanted]

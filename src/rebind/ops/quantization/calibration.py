@@ -156,7 +156,7 @@ def _divergences(counts: Tensor, first: int, stop: int, levels: int) -> Tensor:
 
 
 def _taken(filled: Tensor, width: Tensor) -> Tensor:
-    """Return what each bin that is not empty gives, so that the empty ones hold a little; nothing works from 1 on."""
+    """Return what is taken from each nonempty bin to fill the empty ones; the smoothing fails where it is 1 or more."""
     return _SMALL * (width - filled) / filled
 
 
