@@ -182,7 +182,7 @@ def test_fourier_transforms(name: str, opset: int) -> None:
 
 
 def test_fourier_transforms_before_onnx_had_them() -> None:
-    with pytest.raises(mx.MXNetError, match="opset 16: DFT is of opset 17"):
+    with pytest.raises(mx.MXNetError, match="opset 16: DFT needs opset 17"):
         run(S.contrib.fft(X), {"x": np.ones((2, 4), "float32")}, opset=16)
 
 

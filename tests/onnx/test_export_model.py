@@ -98,8 +98,8 @@ def test_parameters_beyond_one_file_go_beside_it(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("shapes", "folder", "says"),
     [
-        ([(2, 4), (2,)], ".", "shapes must be those of the inputs, data; got 2 of them$"),
-        ((2, 4), ".", r"got 2 of them\. One shape is a list, too: \[\(2, 4\)\]"),
+        ([(2, 4), (2,)], ".", r"shapes must have one entry for each input \(data\); got 2$"),
+        ((2, 4), ".", r"got 2\. For one input give a list of one shape: \[\(2, 4\)\]"),
         ([(2, 4)], "none", "export_model: the folder '.*none' of '.*' must exist"),
     ],
 )

@@ -27,7 +27,7 @@ KINDS = {
 }  # fmt: skip
 #: What ONNX's opset 26 cannot say, by what the error must say: cases of later ones, by how their names begin.
 REFUSED = {
-    "takes no bfloat16": (
+    "does not take bfloat16": (
         "einsum_batch_matmul_bf", "einsum_sum_bf", "einsum_transpose_bf", "unique_bfloat16",
     ),
 }  # fmt: skip

@@ -80,7 +80,7 @@ def export_model(
     Raises
     ------
     MXNetError
-        When the number of shapes or types is not that of the inputs, or ONNX cannot say a node.
+        When the number of shapes or types is not that of the inputs, or a node cannot be exported.
 
     Examples
     --------
@@ -139,7 +139,9 @@ def _parameters(params: _Params | str | os.PathLike) -> dict[str, NDArray]:
     if isinstance(params, str | os.PathLike):
         loaded = load_arrays(params)
         if not isinstance(loaded, dict):
-            raise MXNetError(f"export_model: {os.fspath(params)} holds arrays without names")
+            raise MXNetError(
+                f"export_model: params must hold arrays with names; got {os.fspath(params)!r}, a list without names"
+            )
         params = loaded
     dicts = [params] if isinstance(params, Mapping) else params
     return {
@@ -157,9 +159,9 @@ def _check_count(what: str, values: Sequence[object], inputs: Sequence[str]) -> 
     if len(values) != len(inputs):
         how = ""
         if values and all(isinstance(each, int) for each in values):
-            how = f". One shape is a list, too: [{tuple(values)}]"
+            how = f". For one input give a list of one shape: [{tuple(values)}]"
         raise MXNetError(
-            f"export_model: {what} must be those of the inputs, {', '.join(inputs)}; got {len(values)} of them{how}"
+            f"export_model: {what} must have one entry for each input ({', '.join(inputs)}); got {len(values)}{how}"
         )
 
 

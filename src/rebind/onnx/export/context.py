@@ -99,5 +99,5 @@ class GraphContext:
         )
 
     def refuse(self, node: Application, reason: str) -> MXNetError:
-        """Return the error that ONNX cannot say a node."""
-        return node.locate(NotInONNX(f"it cannot be said in ONNX's opset {self.opset}: {reason}"))
+        """Return the error that a node cannot be exported, with the reason."""
+        return node.locate(NotInONNX(f"cannot be exported to ONNX opset {self.opset}: {reason}"))

@@ -78,7 +78,7 @@ def to_onnx(
     Raises
     ------
     MXNetError
-        When ONNX cannot say a node; the error lists all such nodes, with reasons.
+        When a node cannot be exported; the error lists all such nodes, with reasons.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _context(
 
 
 def _counted_as_numbers(graph: Graph) -> dict[str, float]:
-    """Return the variables that all their readers count as a number, whatever they hold: gamma with `fix_gamma`."""
+    """Return the variables that all readers take as a fixed number, whatever they hold: gamma with `fix_gamma`."""
     counted = counted_constants(graph)
     for node in _applications(graph):
         constants = node.operator.kernels.constants
@@ -172,10 +172,10 @@ def _check_operators(graph: Graph) -> None:
             missing.setdefault(node.operator.name, []).append(repr(node.name))
     if missing:
         lines = [
-            f"{operator} ({', '.join(nodes)}): {REASONS.get(operator, 'it has no counterpart')}"
+            f"{operator} ({', '.join(nodes)}): {REASONS.get(operator, 'ONNX has no equivalent')}"
             for operator, nodes in sorted(missing.items())
         ]
-        raise NotInONNX("\n  ".join(["to_onnx: ONNX cannot say these operators:", *lines]))
+        raise NotInONNX("\n  ".join(["to_onnx: these operators cannot be exported to ONNX:", *lines]))
 
 
 def _applications(graph: Graph) -> Iterator[Application]:
@@ -258,7 +258,7 @@ def _outputs(graph: Graph, context: GraphContext, values: Mapping[Entry, ir.Valu
 def write_nodes(
     graph: Graph, context: GraphContext, values: Mapping[Entry, ir.Value]
 ) -> dict[Entry, ir.Value]:
-    """Write the nodes of a graph, and return the values of all entries; `values` has those of its variables."""
+    """Write the nodes of a graph and return the values of all entries; `values` are those of its variables."""
     written = dict(values)
     refused: list[str] = []
     for node in _read_in_inference(graph):

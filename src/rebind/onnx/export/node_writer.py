@@ -75,13 +75,17 @@ class NodeWriter(OperatorWriter):
         return self.graph.parameters.get(node.name) if node.is_variable else None
 
     def refuse(self, reason: str) -> Exception:
-        """Return the error that ONNX cannot say this node, with the reason."""
+        """Return the error that this node cannot be exported, with the reason."""
         return self.graph.refuse(self.node, reason)
 
+    def unknown(self, what: str) -> Exception:
+        """Return the error that something about this node must be known when the file is written."""
+        return self.refuse(f"{what} must be known. Give the inputs shapes without free sizes.")
+
     def need(self, since: int, what: str) -> None:
-        """Refuse a node that needs what ONNX has since a later opset."""
+        """Raise an error for what ONNX has only since a later opset."""
         if self.opset < since:
-            raise self.refuse(f"{what} is of opset {since}")
+            raise self.refuse(f"{what} needs opset {since} or later")
 
     def _shape(self, entry: Entry) -> Shape:
         found = self.graph.shapes.get(entry)

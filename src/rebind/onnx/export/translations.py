@@ -1,4 +1,4 @@
-"""The table of what says an operator in ONNX's operators."""
+"""The table of the functions that write an operator in ONNX's operators."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ...ops import Operator, find
 __all__ = ["REASONS", "TRAINING_INPUTS", "TRANSLATIONS", "Translation", "translation"]
 
 #: From what writes the node, and the values of its inputs by their order (None: an optional one that is absent), to
-#: its output, or its outputs; those at the end that ONNX cannot say may be left out while nothing uses them.
+#: its output, or its outputs; those at the end that ONNX has no equivalent for may be left out while nothing uses them.
 Translation: TypeAlias = "Callable[..., ir.Value | Sequence[ir.Value]]"
 
 #: By the operator's first name.
 TRANSLATIONS: dict[str, Translation] = {}
 #: By the operator's first name: inputs that matter in training only, such as labels; what makes them is not written.
 TRAINING_INPUTS: dict[str, frozenset[str]] = {}
-#: By the operator's first name: why ONNX cannot say it.
+#: By the operator's first name: why it cannot be exported.
 REASONS: dict[str, str] = {}
 
 
 def translation(
     *names: str | Operator, training_inputs: Sequence[str] = ()
 ) -> Callable[[Translation], Translation]:
-    """Declare how operators are said in ONNX.
+    """Declare how operators are written in ONNX.
 
     The function is called with a `NodeWriter` and the operator's inputs, by position: one parameter for each input
     of the operator's signature (``*inputs`` for operators that take any number).

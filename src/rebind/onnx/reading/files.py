@@ -31,9 +31,9 @@ def load_model(file: str | os.PathLike[str]) -> onnx.ModelProto:
     try:
         model = onnx.load(path, load_external_data=False)
     except Exception as error:  # protobuf has its own class for each kind of damage
-        raise FormatError(f"import_model: {str(path)!r} is no ONNX model: {error}") from error
+        raise FormatError(f"import_model: {str(path)!r} is not an ONNX model: {error}") from error
     if not model.HasField("graph"):
-        raise FormatError(f"import_model: {str(path)!r} is no ONNX model: it has no graph")
+        raise FormatError(f"import_model: {str(path)!r} is not an ONNX model: it has no graph")
     return model
 
 
@@ -208,15 +208,20 @@ def _check_external(model: ir.Model, folder: Path | None) -> None:
 def _checked(tensor: ir.ExternalTensor, folder: Path | None) -> ir.ExternalTensor:
     who = f"import_model: the tensor {tensor.name!r}"
     if folder is None:
-        raise FormatError(f"{who} lies in a file, {tensor.location!r}; give the model's path")
+        raise FormatError(
+            f"{who} is stored in another file, {str(tensor.location)!r}. "
+            "Give the path of the model, not the model itself."
+        )
     path = (folder / tensor.location).resolve()
     if not path.is_relative_to(folder.resolve()) or not path.is_file():
-        raise FormatError(f"{who} must lie in a file in the model's folder; got {str(tensor.location)!r}")
+        raise FormatError(
+            f"{who} must be stored in a file in the folder of the model; got {str(tensor.location)!r}"
+        )
     offset = tensor.offset or 0
     needed = offset + (tensor.length if tensor.length is not None else tensor.nbytes)
     if tensor.length not in (None, tensor.nbytes) or offset < 0 or needed > path.stat().st_size:
         raise FormatError(
-            f"{who} of {tensor.nbytes} bytes must lie in its file of {path.stat().st_size} bytes; "
+            f"{who} of {tensor.nbytes} bytes must be within its file of {path.stat().st_size} bytes; "
             f"got offset {offset}, length {tensor.length}"
         )
     return ir.ExternalTensor(

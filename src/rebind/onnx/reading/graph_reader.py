@@ -85,7 +85,9 @@ class GraphReader:
         """Return what is known of a value."""
         if value not in self._values:
             if value.const_value is None:
-                raise FormatError(f"import_model: nothing gives the value {value.name!r}")
+                raise FormatError(
+                    f"import_model: value {value.name!r} is neither an input, an initializer nor the output of a node"
+                )
             self._values[value] = Value(numbers=_numbers(value), trained=True)
         return self._values[value]
 
@@ -136,15 +138,15 @@ class GraphReader:
         return generated.BlockGrad(variable, name=f"{name}_constant")
 
     def unknown(self, refuse: Callable[[str], MXNetError], value: ir.Value, what: str) -> UnknownNumbersError:
-        """Return the error that numbers must be known before the network runs."""
-        message = f"{what} ({value.name!r}) must be known before the network runs"
+        """Return the error that a value must be constant, with what it depends on."""
+        message = f"{what} ({value.name!r}) must be constant"
         inputs = [name for name in _sources(value) if name in self.inputs]
         if inputs:
             given = ", ".join(f"{name!r}: ..." for name in inputs)
-            message += f"; give the numbers of inputs: import_model(..., constants={{{given}}})"
+            message += f"; it depends on inputs. Give their values: import_model(..., constants={{{given}}})"
         elif self._free_sizes:
             message += (
-                ", and follows from sizes that are free in the file: export the network with fixed ones"
+                "; it depends on free (dynamic) sizes of the file. Export the network with fixed sizes."
             )
         return UnknownNumbersError(refuse(message).args[0], inputs)
 
@@ -165,7 +167,7 @@ class GraphReader:
     def _input(self, value: ir.Value) -> Symbol:
         name = unique_name(value.name or "data", self._names)
         if not isinstance(value.type, ir.TensorType):
-            raise MXNetError(f"import_model: input {name!r}: MXNet has no sequences and no optional values")
+            raise MXNetError(f"import_model: input {name!r} must be a tensor; got {value.type}")
         self.inputs.append(name)
         symbol = var(name)
         if value.shape is not None:
@@ -332,7 +334,7 @@ def _sources(value: ir.Value) -> list[str]:
 def _numbers(value: ir.Value) -> np.ndarray:
     tensor = value.const_value
     if tensor is None:
-        raise FormatError(f"import_model: the initializer {value.name!r} has no numbers")
+        raise FormatError(f"import_model: the initializer {value.name!r} has no data")
     try:
         return tensor.numpy()
     except Exception as error:  # of NumPy, protobuf and the file system
@@ -351,7 +353,7 @@ def _constant(node: ir.Node) -> np.ndarray:
         if name in ("value_int", "value_ints"):
             return np.array(attribute.value, np.int64)
     raise MXNetError(
-        f"import_model: Constant {node.name!r}: MXNet has no arrays of text and of sparse tensors"
+        f"import_model: Constant {node.name!r} must hold a dense tensor of numbers; got {', '.join(node.attributes)}"
     )
 
 

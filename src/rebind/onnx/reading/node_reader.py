@@ -53,7 +53,7 @@ class NodeReader:
     def required(self, name: str) -> Any:
         """Return an attribute that must be there."""
         if name not in self.node.attributes:
-            raise self.refuse(f"it needs an attribute {name!r}")
+            raise self.refuse(f"attribute {name!r} must be given; it is missing")
         return self.attribute(name, None)
 
     # Inputs
@@ -96,7 +96,9 @@ class NodeReader:
         """Return an input that must be known as a list of integers."""
         numbers = self.numbers(index, what)
         if numbers.dtype == object and not all(isinstance(n, int) for n in numbers.reshape(-1)):
-            raise self.refuse(f"{what} must not depend on free sizes; got {numbers.tolist()}")
+            raise self.refuse(
+                f"{what} must not depend on free (dynamic) sizes; got {list(map(str, numbers.reshape(-1)))}"
+            )
         return [int(n) for n in numbers.reshape(-1)]
 
     def sizes(self, index: int, what: str) -> list[Size]:
@@ -236,5 +238,5 @@ class NodeReader:
     def _value(self, index: int) -> ir.Value:
         value = self.node.inputs[index] if index < len(self.node.inputs) else None
         if value is None:
-            raise self.refuse(f"input {index} is missing")
+            raise self.refuse(f"input {index} must be given; it is missing")
         return value

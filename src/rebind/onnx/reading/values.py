@@ -64,7 +64,7 @@ class ReadGraph(Protocol):
         """Return a variable with these numbers."""
 
     def unknown(self, refuse: Callable[[str], MXNetError], value: ir.Value, what: str) -> MXNetError:
-        """Return the error that numbers must be known before the network runs."""
+        """Return the error that a value must be constant."""
 
     def read_body(self, graph: ir.Graph, inputs: Sequence[Symbol], shapes: Sequence[Shape]) -> list[Symbol]:
         """Read a body on symbols for its inputs."""

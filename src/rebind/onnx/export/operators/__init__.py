@@ -1,4 +1,4 @@
-"""How each operator is said in ONNX, by families."""
+"""How each operator is written in ONNX, by families."""
 
 from . import (
     activations,

@@ -19,7 +19,7 @@ def _projections(writer: NodeWriter, value: ir.Value, index: int, kinds: int) ->
     """Return each kind of projection as (batch * heads, length, size)."""
     features = writer.shape(index)[2]
     if not features:
-        raise writer.refuse("the number of features must be known")
+        raise writer.unknown("the number of features")
     width = features // (writer.params.heads * kinds)
     mixed = Expression(writer, value, writer.dtype(index)).reshape(0, -1, kinds, width)
     return [mixed.select(2, kind).permute(1, 0, 2) for kind in range(kinds)]

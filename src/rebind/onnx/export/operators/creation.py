@@ -43,7 +43,7 @@ def arange(writer: NodeWriter) -> ir.Value:
         return _constant(writer, writer.node.operator.kernels.function(**dict(p)).numpy())
     (length,) = writer.output_sizes()
     if not length:
-        raise writer.refuse("the length of a range without an end must be known")
+        raise writer.unknown("the length of a range without an end")
     start, step = (p.start, p.step) if p.dtype.is_floating_point else (int(p.start), int(p.step))
     if isinstance(length, int):
         return _constant(writer, (start + step * (np.arange(length) // p.repeat)).astype(numpy_type(p.dtype)))

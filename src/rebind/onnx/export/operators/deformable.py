@@ -49,7 +49,7 @@ def modulated_deformable_convolution(
 def _sizes(writer: NodeWriter) -> tuple[int, int]:
     _, channels, height, width = writer.shape()
     if not (channels and height and width):
-        raise writer.refuse("channels, height and width of the data must be known")
+        raise writer.unknown("channels, height and width of the data")
     return height, width
 
 

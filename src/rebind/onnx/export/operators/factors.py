@@ -170,7 +170,7 @@ def gelqf(writer: NodeWriter, a: ir.Value) -> Sequence[ir.Value]:
     op, rank = writer.op, writer.rank()
     rows, columns = writer.shape()[-2:]
     if not rows or not columns:
-        raise writer.refuse("the sizes of the matrices must be known")
+        raise writer.unknown("the sizes of the matrices")
     rest = a
     q = writer.constant(np.eye(rows, columns), writer.dtype())
     reflections = []

@@ -29,7 +29,7 @@ def _tensor(writer: NodeWriter, parameter: ir.Value) -> torch.Tensor:
     """Return the numbers of a parameter: levels of a weight are found while the graph is written."""
     known = known_numbers(parameter)
     if known is None:
-        raise writer.refuse("the weights of a fused layer must be parameters with numbers")
+        raise writer.refuse("the weights of a fused layer must be parameters whose arrays are given")
     return torch.from_numpy(np.array(known))
 
 

@@ -23,7 +23,7 @@ def resize(writer: NodeWriter, data: ir.Value) -> ir.Value:
     p, image = writer.params, Expression(writer, data, writer.dtype())
     rows, columns, channels = writer.shape()[-3:]
     if not (rows and columns):
-        raise writer.refuse("the height and the width of an image to resize must be known")
+        raise writer.unknown("the height and the width of an image to resize")
     height, width = new_size(rows, columns, p.size, p.keep_ratio)
     kind = kind_of(rows, columns, height, width, p.interp)
     if kind == "nearest":
@@ -34,7 +34,7 @@ def resize(writer: NodeWriter, data: ir.Value) -> ir.Value:
     if image.dtype is not torch.uint8:
         return _resampled(image, down, along).to(image.dtype).value
     if kind == "cubic" and not channels:
-        raise writer.refuse("the number of channels must be known, on which rounding depends")
+        raise writer.unknown("the number of channels, on which rounding depends,")
     return _fixed_point(image, _whole(down), _whole(along), kind, channels).value
 
 

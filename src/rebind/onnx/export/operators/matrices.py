@@ -119,7 +119,7 @@ def order(writer: NodeWriter) -> int:
     """Return the size of the square matrices in the first input."""
     size = writer.shape()[-1]
     if not size:
-        raise writer.refuse("the size of the matrices must be known")
+        raise writer.unknown("the size of the matrices")
     return size
 
 

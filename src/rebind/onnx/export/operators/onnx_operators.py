@@ -72,7 +72,7 @@ for _name, _row in _OPERATORS.items():
 
 def _refuse_bfloat16(writer: NodeWriter, what: str) -> None:
     if torch.bfloat16 in (writer.dtype(), writer.output_dtype()):
-        raise writer.refuse(f"{what} takes no bfloat16")
+        raise writer.refuse(f"{what} does not take bfloat16")
 
 
 def _with_axis(writer: NodeWriter, value: ir.Value, is_number: bool) -> ir.Value:
@@ -250,7 +250,7 @@ def pool(writer: NodeWriter, data: ir.Value) -> ir.Value:
     else:
         del attributes["ceil_mode"]
     if p.p % 1:
-        raise writer.refuse("the p of LpPool is an integer")
+        raise writer.refuse(f"p of LpPool must be an integer; got {p.p}")
     return writer.op("LpPool", data, p=int(p.p), **attributes)
 
 
@@ -259,7 +259,7 @@ def max_unpool(writer: NodeWriter, data: ir.Value, indices: ir.Value) -> ir.Valu
     """Write elements at the positions that max pooling gave; windows are as large as the image makes them."""
     p, sizes = writer.params, writer.shape()[2:]
     if 0 in sizes:
-        raise writer.refuse("the spatial sizes must be known")
+        raise writer.unknown("the spatial sizes")
     kernel = [image - n + 1 for image, n in zip(p.image, sizes, strict=True)]
     found = writer.op(
         "MaxUnpool",
@@ -302,7 +302,9 @@ def resize(writer: NodeWriter, data: ir.Value) -> ir.Value:
     coordinates, nearest = p.coordinates, p.nearest
     if coordinates == "tf_half_pixel_for_nn":
         if p.mode != "nearest" or nearest not in _HALF_PIXEL_FURTHER:
-            raise writer.refuse("opset 13 has no tf_half_pixel_for_nn any more")
+            raise writer.refuse(
+                "the coordinates of Resize must not be tf_half_pixel_for_nn, which opset 13 removed"
+            )
         coordinates, nearest = "half_pixel", _HALF_PIXEL_FURTHER[nearest]
     if coordinates == "half_pixel_symmetric":
         writer.need(19, "Resize with half_pixel_symmetric")

@@ -146,7 +146,7 @@ def quantized_conv(
     """Write a convolution, on real numbers and on levels."""
     p = writer.params
     if p.layout not in (None, "NCW", "NCHW", "NCDHW"):
-        raise writer.refuse(f"its convolutions have channels first; got layout {p.layout!r}")
+        raise writer.refuse(f"layout must be one with channels first; got {p.layout!r}")
     axes = len(p.kernel)
 
     def product(maps: ir.Value, filters: ir.Value, offset: ir.Value | None) -> ir.Value:

@@ -96,7 +96,7 @@ def _declare(kind: str, draw: Draw, names: Sequence[str]) -> None:
     def translate(writer: NodeWriter, data: ir.Value | None = None) -> ir.Value:
         dtype, sizes = drawn_type(writer.output_dtype()), writer.output_sizes()
         if data is None and 0 in sizes:
-            raise writer.refuse("the shape of random numbers must be known")
+            raise writer.unknown("the shape of random numbers")
         shape = shape_from(writer, sizes) if data is None else writer.shape_of(data)
         parameters = [numbers(writer, writer.params[name], dtype).apply("Expand", shape) for name in names]
         return draw(writer, *parameters).to(writer.output_dtype()).value

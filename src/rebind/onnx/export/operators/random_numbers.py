@@ -54,7 +54,7 @@ def _standard(writer: NodeWriter, kind: str, dtype: torch.dtype, like: ir.Value 
         return writer.op(f"{kind}Like", like, dtype=number)
     sizes = writer.output_sizes()
     if 0 in sizes:
-        raise writer.refuse("the shape of random numbers must be known")
+        raise writer.unknown("the shape of random numbers")
     if 0 in writer.output_shape():
         template = filled(writer, shape_from(writer, sizes), 0, dtype)
         return writer.op(f"{kind}Like", template, dtype=number)

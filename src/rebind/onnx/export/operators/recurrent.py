@@ -67,7 +67,7 @@ def quantized_rnn(
     """Write the layers with the real numbers that data and weights stand for, as MXNet computes them."""
     known, shapes = _numbers(writer), _packing(writer)
     if known is None:
-        raise writer.refuse("its parameters must have numbers")
+        raise writer.refuse("its parameters must be arrays that are given, or be computed from such")
     held = on_levels(torch.from_numpy(np.array(known)), shapes).numpy()
     factor, offset = (Expression(writer, each, torch.float32) for each in (scale, shift))
     real = (Expression(writer, data, writer.dtype()).to(torch.float32) - offset) * where(
@@ -151,7 +151,7 @@ def _packing(writer: NodeWriter) -> tuple[Shape, ...]:
     p = writer.params
     features = writer.shape()[2]
     if not features:
-        raise writer.refuse("the number of features must be known")
+        raise writer.unknown("the number of features")
     sizes = (p.state_size, p.num_layers, 1 + p.bidirectional, p.projection_size or 0)
     return parameter_shapes(p.mode, features, *sizes)
 

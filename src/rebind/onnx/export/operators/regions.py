@@ -180,7 +180,7 @@ def _points(length: Expression, bins: int, ratio: int) -> tuple[Expression, Expr
 def _channels(writer: NodeWriter) -> int:
     found = writer.shape()[1]
     if not found:
-        raise writer.refuse("the number of channels must be known")
+        raise writer.unknown("the number of channels")
     return found
 
 

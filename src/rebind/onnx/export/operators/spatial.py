@@ -79,7 +79,7 @@ def _sampled(writer: NodeWriter, data: ir.Value, grid: Expression) -> ir.Value:
     whole = pixels.to(torch.int64) if isinstance(pixels, Expression) else pixels
     count = shape[1]
     if not count:
-        raise writer.refuse("the number of channels must be known")
+        raise writer.unknown("the number of channels")
     image = arange(writer, maps.length(0).squeeze(0), torch.int64).reshape(-1, 1, 1, 1)
     table = maps.permute(0, 2, 3, 1).reshape(-1, count)
     out = weighted_rows(table, index + image * whole, weight)
@@ -96,7 +96,7 @@ def bilinear_resize(writer: NodeWriter, data: ir.Value, like: ir.Value | None = 
     elif rows and columns:
         wanted = numbers(writer, [rows, columns], torch.int64)
     else:
-        raise writer.refuse(f"height and width of the data must be known with mode {p.mode!r}")
+        raise writer.unknown(f"with mode {p.mode!r} height and width of the data")
     if not p.align_corners:
         # A single pixel is MXNet's first one, where ONNX takes the middle.
         for axis, length in ((2, rows), (3, columns)):
@@ -130,7 +130,7 @@ def _weighted(
     """Return maps of other sizes, each row and column a weighted sum of those that were."""
     sizes = writer.shape()[2:]
     if not all((*sizes, *wanted)):
-        raise writer.refuse("height and width must be known")
+        raise writer.unknown("height and width")
     rows, columns = (
         numbers(writer, weights(before, after), maps.dtype)
         for before, after in zip(sizes, wanted, strict=True)
@@ -193,7 +193,7 @@ def _repeated(writer: NodeWriter, value: ir.Value, index: int) -> ir.Value:
     if index:
         own, first = writer.shape(index)[2:], writer.shape(0)[2:]
         if not all((*own, *first)):
-            raise writer.refuse("height and width of all arrays must be known")
+            raise writer.unknown("height and width of all arrays")
         scales[2:] = [scale * whole / n for whole, n in zip(first, own, strict=True)]
     if writer.dtype(index) == torch.float64:  # onnxruntime resizes float32 only
         rows, columns = (int(each) for each in scales[2:])
@@ -228,7 +228,7 @@ def correlation(writer: NodeWriter, data1: ir.Value, data2: ir.Value) -> ir.Valu
     p = writer.params
     channels = writer.shape()[1]
     if not channels:
-        raise writer.refuse("the number of channels must be known")
+        raise writer.unknown("the number of channels")
     first, second = (
         Expression(writer, _padded(writer, each, p.pad_size), writer.dtype()) for each in (data1, data2)
     )
@@ -252,7 +252,7 @@ def correlation(writer: NodeWriter, data1: ir.Value, data2: ir.Value) -> ir.Valu
         sizes = [n + 2 * (p.pad_size - p.max_displacement) for n in writer.shape()[2:]]
         wanted = writer.output_shape()[2:]
         if not all(wanted):
-            raise writer.refuse("height and width must be known")
+            raise writer.unknown("height and width")
         down, right = (
             numbers(writer, _patch_means(*both, p.kernel_size, p.stride1), out.dtype)
             for both in zip(sizes, wanted, strict=True)

@@ -80,7 +80,7 @@ def diag(writer: NodeWriter, data: ir.Value) -> ir.Value:
     first, second = (normalize_axis(axis, len(shape), "axis1") for axis in (p.axis1, p.axis2))
     rows, columns = shape[first], shape[second]
     if not rows or not columns:
-        raise writer.refuse("the sizes of the matrices must be known")
+        raise writer.unknown("the sizes of the matrices")
     others = [axis for axis in range(len(shape)) if axis not in (first, second)]
     matrices = writer.op("Transpose", data, perm=[*others, first, second])
     return _extracted(

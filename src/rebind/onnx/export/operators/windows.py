@@ -24,7 +24,7 @@ def im2col(writer: NodeWriter, data: ir.Value) -> ir.Value:
     """Write windows as columns: elements of the flattened images, by positions that are known beforehand."""
     p, spatial = writer.params, writer.shape()[2:]
     if 0 in spatial:
-        raise writer.refuse("the spatial sizes must be known")
+        raise writer.unknown("the spatial sizes")
     axes = len(p.kernel)
     ones, zeros = (1,) * axes, (0,) * axes
     pad = p.pad or zeros
@@ -48,7 +48,7 @@ def col2im(writer: NodeWriter, data: ir.Value) -> ir.Value:
     """Write columns added up where they lie: a transposed convolution whose weights are each one element."""
     p, rows = writer.params, writer.shape()[1]
     if not rows:
-        raise writer.refuse("the number of channels must be known")
+        raise writer.unknown("the number of channels")
     axes, elements = len(p.kernel), prod(p.kernel)
     ones, zeros = (1,) * axes, (0,) * axes
     stride, dilate, pad = p.stride or ones, p.dilate or ones, p.pad or zeros
@@ -106,7 +106,7 @@ def _bounds(writer: NodeWriter, values: ir.Value) -> ir.Value:
 def _transform(writer: NodeWriter, data: ir.Value, axis: int, *, inverse: bool) -> ir.Value:
     """Write a transform along an axis, the real and imaginary parts in the last one."""
     if writer.opset < 17:
-        raise writer.refuse("DFT is of opset 17")
+        raise writer.refuse("DFT needs opset 17 or later")
     if writer.opset < 20:
         return writer.op("DFT", data, axis=axis, inverse=int(inverse))
     return writer.op("DFT", data, None, writer.ints(axis), inverse=int(inverse))

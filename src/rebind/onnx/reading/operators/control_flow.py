@@ -59,13 +59,13 @@ def loop(reader: NodeReader) -> list[Symbol]:
     start = reader.constant(1) if reader.has(1) else None
     always = (not reader.has(1) or (start is not None and bool(start.reshape(-1)[0]))) and _stays(body)
     if not reader.has(0):
-        raise reader.refuse("a largest number of steps must be given")
-    most = reader.ints(0, "the largest number of steps")[0]
+        raise reader.refuse("the maximum number of iterations, input 0, must be given; it is missing")
+    most = reader.ints(0, "the maximum number of iterations")[0]
     states = [reader.input(i) for i in range(2, len(reader))]
     if len(body.outputs) > 1 + len(states) and not always and _stays(body):
         reader.numbers(1, "the condition")
     if most < 1:
-        raise reader.refuse("MXNet has no loops of no steps")
+        raise reader.refuse(f"the maximum number of iterations must be at least 1; got {most}")
     return _counted(reader, body, most, states) if always else _conditional(reader, body, most, states)
 
 
@@ -114,7 +114,7 @@ def _stacked(reader: NodeReader, values: Sequence[ir.Value], outputs: Sequence[S
 
 def _conditional(reader: NodeReader, body: ir.Graph, most: int, states: list[Symbol]) -> list[Symbol]:
     if len(body.outputs) > 1 + len(states):
-        raise reader.refuse("how many steps a loop with stacked outputs runs must be known")
+        raise reader.refuse("the number of iterations must be constant, as the loop has stacked outputs")
     count = reader.op("_zeros", shape=(1,), dtype="int64")
     holds = reader.cast(reader.input(1), "float32") if reader.has(1) else reader.op("_ones", shape=(1,))
 
@@ -129,7 +129,7 @@ def _conditional(reader: NodeReader, body: ir.Graph, most: int, states: list[Sym
         return reader.op("_copy", condition)
 
     if _unused(body.inputs[2:], body.outputs[1:]):
-        raise reader.refuse("MXNet's loops use all their variables")
+        raise reader.refuse("the body must use every variable that it is given, as MXNet's loops do")
     _, last = contrib.while_loop(
         goes_on, step, [count, holds, *states], max_iterations=most, name=reader.name
     )

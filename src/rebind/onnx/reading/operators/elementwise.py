@@ -203,7 +203,7 @@ def dropout(reader: NodeReader) -> list[Symbol]:
         rate = float(ratio.reshape(-1)[0])
         # A file with `training_mode` of True asks for what `is_train` says here.
         if reader.has(2) and bool(reader.numbers(2, "training_mode").reshape(-1)[0]) and rate:
-            raise reader.refuse("training_mode must be off: a module says whether it trains")
+            raise reader.refuse("training_mode must be false; is_train of Module.forward chooses the mode")
     else:
         rate = reader.attribute("ratio", 0.5)
     data = reader.input(0)
@@ -252,7 +252,7 @@ def bitwise(reader: NodeReader) -> Symbol:
 def bitwise_not(reader: NodeReader) -> Symbol:
     """All bits turned: ``-1 - x`` in two's complement, ``255 - x`` without a sign."""
     if reader.onnx_type() == ir.DataType.UINT64:
-        raise reader.refuse("its results are 2**63 and more, and arrays of integers hold those below")
+        raise reader.refuse("data must not be uint64: results of 2**63 and more do not fit in int64 arrays")
     top = 255.0 if reader.dtype() == "uint8" else -1.0
     return reader.op("_rminus_scalar", reader.input(0), scalar=top)
 

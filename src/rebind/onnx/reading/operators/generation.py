@@ -57,5 +57,5 @@ def mel_weights(reader: NodeReader) -> np.ndarray:
     names = [each.name for each in onnx.defs.get_schema("MelWeightMatrix").inputs]
     found = fold(reader.node, [reader.numbers(i, name) for i, name in enumerate(names)], reader.opset)
     if found is None:
-        raise reader.refuse("its filters are too many")
+        raise reader.refuse("the matrix of filters is too large to be computed while the file is read")
     return found[0]

@@ -262,7 +262,7 @@ def batch_norm(reader: NodeReader) -> Any:
     if training and (reader.wanted(1) or reader.wanted(2)):
         return _batch_norm_in_training(reader)
     if reader.opset < 9 and not reader.attribute("spatial", 1):
-        raise reader.refuse("statistics of single elements (spatial=0) are none of MXNet's")
+        raise reader.refuse("spatial must be 1, statistics for each channel; got 0")
     return reader.op(
         "BatchNorm",
         reader.input(0),

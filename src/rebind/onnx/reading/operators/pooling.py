@@ -101,7 +101,7 @@ def global_pool(reader: NodeReader) -> Symbol:
         p = reader.attribute("p", 2) if kind == "lp" else None
         return reader.op("Pooling", data, kernel=(1,) * axes, pool_type=kind, global_pool=True, p_value=p)
     if kind == "lp":
-        raise reader.refuse("MXNet has no such pooling of more than three axes")
+        raise reader.refuse(f"data must have 1 to 3 spatial axes; got {axes}")
     return reader.op("mean" if kind == "avg" else "max", data, axis=tuple(range(2, axes + 2)), keepdims=True)
 
 
@@ -114,8 +114,8 @@ def roi_align(reader: NodeReader) -> Symbol:
     size = (reader.attribute("output_height", 1), reader.attribute("output_width", 1))
     numbers = reader.op("expand_dims", reader.cast(reader.input(2), reader.dtype(1)), axis=1)
     rois = reader.op("Concat", numbers, reader.input(1), dim=1)
-    if reader.attribute("mode", "avg") != "avg":
-        raise reader.refuse("MXNet has no RoiAlign that takes the greatest sample")
+    if (mode := reader.attribute("mode", "avg")) != "avg":
+        raise reader.refuse(f"mode must be 'avg', as MXNet has no other; got {mode!r}")
     return reader.op(
         "_contrib_ROIAlign",
         reader.input(0),

@@ -58,7 +58,9 @@ def quantize(
 def _cut(reader: NodeReader, steps: Symbol, zero: Symbol | None, dtype: ir.DataType) -> Symbol:
     """Return whole steps, moved by a zero point, in the range of a type of integers."""
     if dtype not in _RANGES:
-        raise reader.refuse(f"it must give steps of integers of 2 to 16 bits; got {dtype.name.lower()}")
+        raise reader.refuse(
+            f"the quantized type must be an integer type of 2 to 16 bits; got {dtype.name.lower()}"
+        )
     if zero is not None:
         steps = reader.op("broadcast_add", steps, reader.cast(zero, "float32"))
     low, high = _RANGES[dtype]

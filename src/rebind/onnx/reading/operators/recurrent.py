@@ -273,7 +273,9 @@ class _Cell:
             return reader.op(_FUNCTIONS[name], data)
         if name == "Softplus":
             return reader.op("Activation", data, act_type="softrelu")
-        raise reader.refuse(f"the activation {name!r} is none of a recurrent layer of MXNet")
+        raise reader.refuse(
+            f"activations must be of {', '.join(sorted([*_FUNCTIONS, 'Softplus']))}; got {name!r}"
+        )
 
     def _recurrent(self, state: Symbol) -> Symbol:
         units = _GATES[self._layer.kind] * self._layer.hidden

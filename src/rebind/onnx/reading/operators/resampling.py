@@ -84,7 +84,7 @@ def resize(reader: NodeReader) -> Symbol:
         shape = reader.shape() or []
         for size, wanted, axis in zip(sizes, reader.sizes(3, "sizes"), axes):
             if size == -1 and (axis >= len(shape) or shape[axis] != wanted):
-                raise reader.refuse("the new sizes must not depend on free ones")
+                raise reader.refuse("the new sizes must not depend on free (dynamic) sizes")
     return reader.op(
         "_onnx_resize",
         reader.input(0),

@@ -30,7 +30,7 @@ def reshape_codes(
         else:
             codes.append(-1)
     if codes.count(-1) > 1:
-        raise reader.refuse(f"at most one size may be computed from the others; got {list(map(str, target))}")
+        raise reader.refuse(f"at most one size may be -1 or free (dynamic); got {list(map(str, target))}")
     return codes
 
 
@@ -231,11 +231,13 @@ def expand(reader: NodeReader) -> Symbol:
     for axis, size in free.items():
         like = reader.graph.axis_of(size)
         if like is None:
-            raise reader.refuse(f"free sizes must be those of arrays; got {list(map(str, sizes))}")
+            raise reader.refuse(
+                f"each free (dynamic) size must be a size of an input; got {list(map(str, sizes))}"
+            )
         data = reader.op("broadcast_like", data, like[0], lhs_axes=(axis,), rhs_axes=(like[1],))
     known = [size if isinstance(size, int) else 0 for size in result]
     if -1 in known:
-        raise reader.refuse("sizes must not be negative")
+        raise reader.refuse(f"sizes must not be negative; got {known}")
     if free and not any(known):
         return data
     return reader.op("broadcast_to", data, shape=tuple(known))
@@ -285,7 +287,9 @@ def pad(reader: NodeReader) -> Symbol:
         if width != (0, 0):
             size = sizes[axis]
             if not isinstance(size, int):
-                raise reader.refuse(f"the size of axis {axis} must be known for mode {mode!r}; got {sizes}")
+                raise reader.refuse(
+                    f"the size of axis {axis} must be known for mode {mode!r}; got shape {list(map(str, sizes))}"
+                )
             data = _indexed_border(reader, data, axis, size, width, mode)
     return data
 
@@ -379,7 +383,9 @@ def range_(reader: NodeReader) -> Symbol:
     if like is not None and (start, step) == (0, 1):
         return reader.op("_contrib_arange_like", reader.cast(like[0], reader.output_dtype()), axis=like[1])
     if not all(isinstance(n, (int, float, np.number)) for n in (start, end, step)):
-        raise reader.refuse(f"its end must be the size of an array, or a number; got {[start, end, step]}")
+        raise reader.refuse(
+            f"start, limit and delta must be numbers, or 0, a size of an input and 1; got {start}, {end} and {step}"
+        )
     return reader.fixed(np.arange(start, end, step, dtype=np.asarray(start).dtype))
 
 

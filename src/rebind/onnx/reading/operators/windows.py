@@ -63,7 +63,7 @@ class Windows:
             elif isinstance(size, int):
                 total = max((-(-size // s) - 1) * s + extent - size, 0)
             else:
-                raise reader.refuse("auto_pad with strides asks for a known size of the image")
+                raise reader.refuse("with auto_pad and strides the spatial sizes must be known")
             small.append(total // 2)
             large.append(total - total // 2)
         before, after = (small, large) if upper else (large, small)
