@@ -207,7 +207,7 @@ def test_types_flow_both_ways(symbol, given, arguments, outputs) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        pytest.param(lambda x, s: (s, s), "data must be used in the loop's body; 'x'", id="unused-data"),
+        pytest.param(lambda x, s: (s, s), "data must be used in the body of the loop; 'x'", id="unused-data"),
         pytest.param(lambda x, s: x, "body must return a pair", id="no-pair"),
         pytest.param(lambda x, s: (x, [s]), "states nested as init_states", id="states"),
         pytest.param(lambda x, s: (1, s), "output must be of class Symbol", id="number"),
@@ -233,7 +233,7 @@ CHOSEN = mx.sym.contrib.cond(var("p"), lambda: var("a"), lambda: var("b"))
         pytest.param(
             lambda: CHOSEN.simple_bind(mx.cpu(), p=(1,), a=(2,), b=(3,)),
             MXNetError,
-            "output 0 must have one shape in both branches",
+            "output 0 must have the same shape in both branches",
             id="branches",
         ),
         pytest.param(

@@ -30,7 +30,7 @@ EXPECTED: dict[Kind, tuple[list[str], tuple[int, ...], list[str]]] = {
         (0, 3, 64, 64),
         [
             "SoftmaxOutput 'cls_prob' gives its softmax, without the gradient of its loss.",
-            "Output 'cls_prob_output' is left out: it was there for its loss, and another output is computed from it.",
+            "Output 'cls_prob_output' is left out: it is the output of a loss layer, and another output uses it.",
             "Output 'loc_loss_output' is left out: it depends on labels.",
             "Output 'cls_label_output' is left out: it depends on labels.",
             "Input 'label' is left out: nothing uses it.",

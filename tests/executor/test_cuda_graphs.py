@@ -107,7 +107,7 @@ def test_what_never_stays_anywhere_runs_as_it_is(captures: Captures) -> None:
 
     code = ReplayedCode(add, capture=captures)
     weights = [each for each in tensors(*range(20)) for _ in range(2)]
-    with pytest.warns(UserWarning, match="CUDA graphs: .+ in other memory 8 times"):
+    with pytest.warns(UserWarning, match="CUDA graphs: .+ at other memory addresses 8 times"):
         seen = [code(weight)[0].tolist() for weight in weights]
     assert seen == [[number + k] * 2 for number in range(20) for k in (1, 2)]
     assert captures.made == current().cuda_graph_captures

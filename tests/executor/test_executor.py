@@ -83,7 +83,7 @@ def test_backward_first_runs_forward_for_inference_by_itself():
     exe = Executor(net, mx.cpu(), [nd.array([1, 2]), nd.array([3, 4])], [ones(), ones()])
     exe.backward(ones())
     assert values(exe.grad_dict["x"]) == [3, 4]
-    with pytest.raises(mx.MXNetError, match=r"backward: needs forward\(\) first, with 'y'"):
+    with pytest.raises(mx.MXNetError, match=r"backward: needs forward\(\) first, with arrays for 'y'"):
         made({"x": ones()}).backward(ones())
 
 
@@ -151,9 +151,9 @@ def test_shapes_that_do_not_fit_are_found_at_bind(net, shapes, says):
 @pytest.mark.parametrize(
     ("net", "shapes", "says"),
     [
-        (PRODUCT, {}, "shapes do not follow from {}: x ?, y ?."),
-        (S.Group([PRODUCT, S.var("z")]), {"x": (2,)}, "shapes do not follow from {'x': (2,)}: z ?."),
-        (S.sum(S.zeros((0, 3), name="state")), {}, "shapes do not follow from {}: state (0, 3)."),
+        (PRODUCT, {}, "cannot infer these shapes from {}: x ?, y ?."),
+        (S.Group([PRODUCT, S.var("z")]), {"x": (2,)}, "cannot infer these shapes from {'x': (2,)}: z ?."),
+        (S.sum(S.zeros((0, 3), name="state")), {}, "cannot infer these shapes from {}: state (0, 3)."),
     ],
 )
 def test_what_simple_bind_cannot_know_is_listed(net, shapes, says):
@@ -182,9 +182,7 @@ def test_two_variables_of_one_name_are_one_argument():
     exe.backward(ones())
     assert values(grad) == [3, 3]
     assert values(net.bind(mx.cpu(), [x, x]).forward()[0]) == [3, 3]
-    with pytest.raises(
-        ValueError, match="two arguments are called 'x', and so are one; got two arrays for it"
-    ):
+    with pytest.raises(ValueError, match="'x' must get one array; got two"):
         net.bind(mx.cpu(), [ones(), ones()])
 
 

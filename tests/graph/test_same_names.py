@@ -35,16 +35,16 @@ def many(name: str) -> Any:
 NETWORKS = {
     "two branches": (
         lambda: branches(mx.sym.elemwise_add, "branches"),
-        "bind: FullyConnected 'branches' and FullyConnected 'branches' have one name, and share 'branches_weight', "
-        "'branches_bias'.",
+        "bind: FullyConnected 'branches' and FullyConnected 'branches' have the same name, and share "
+        "'branches_weight', 'branches_bias'.",
     ),
     "a group of them": (
         lambda: branches(lambda a, b: mx.sym.Group([a, b]), "grouped"),
-        "bind: FullyConnected 'grouped' and FullyConnected 'grouped' have one name",
+        "bind: FullyConnected 'grouped' and FullyConnected 'grouped' have the same name",
     ),
     "many, of which one warning is enough": (
         lambda: many("many"),
-        "bind: FullyConnected 'many' and FullyConnected 'many' have one name",
+        "bind: FullyConnected 'many' and FullyConnected 'many' have the same name",
     ),
 }
 
@@ -77,14 +77,14 @@ def test_layers_of_one_name_are_a_warning_at_the_users_line(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         way(network)
-    found = [each for each in caught if "have one name" in str(each.message)]
+    found = [each for each in caught if "have the same name" in str(each.message)]
     assert len(found) == 1 and str(found[0].message).startswith(text), [str(each.message) for each in caught]
     assert os.path.basename(found[0].filename) == os.path.basename(__file__)
 
 
 def test_the_warning_comes_before_the_error_that_they_lead_to() -> None:
     with (
-        pytest.warns(UserWarning, match="Convolution 'clash' have one name, and share 'clash_weight'"),
+        pytest.warns(UserWarning, match="Convolution 'clash' have the same name, and share 'clash_weight'"),
         pytest.raises(mx.MXNetError, match="clash_weight"),
     ):
         twice("clash").simple_bind(mx.cpu(), data=(2, 3))

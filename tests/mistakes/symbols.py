@@ -38,11 +38,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "sym.var: attribute 'a' must be a string; got 1",
     ),
     "var attr text": (lambda: sym.var("a", attr="x"), "sym.var: attr must be a dict; got the text 'x'"),
-    "Group symbol": (lambda: sym.Group("a"), "sym.Group: must be given a list of symbols; got ['a']"),
+    "Group symbol": (lambda: sym.Group("a"), "sym.Group: must be given a list of symbols; got 'a'"),
     "Group number": (
         lambda: sym.Group([var(), 3]),
         "sym.Group: must be given a list of symbols; got [<Symbol v>, 3]",
     ),
+    "Group no list": (lambda: sym.Group(5), "sym.Group: must be given a list of symbols; got 5"),
     "Group empty": (lambda: sym.Group([]), "sym.Group: must be given a list of symbols; got []"),
     "load_json text": (
         lambda: sym.load_json("{"),
@@ -172,7 +173,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "simple_bind none": (
         lambda: net().simple_bind(mx.cpu()),
-        "Symbol.simple_bind: shapes do not follow from {}: data ?, fc1_weight ?, softmax_label ?. Give",
+        "Symbol.simple_bind: cannot infer these shapes from {}: data ?, fc1_weight ?, softmax_label ?. Give",
     ),
     "simple_bind ctx": (
         lambda: net().simple_bind(0, data=(8, 4)),
@@ -314,10 +315,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "set_attr number": (lambda: var()._set_attr(a=1), "Symbol: attribute 'a' must be a string; got 1"),
     "pow text": (
         lambda: sym.pow(var(), "a"),
-        "sym: one of the two must be a Symbol, the other a Symbol or a number; got <Symbol v>, 'a'",
+        "sym.power: both arguments must be symbols or numbers; got <Symbol v> and 'a'",
     ),
     "maximum text": (
         lambda: sym.maximum(var(), "a"),
-        "sym: one of the two must be a Symbol, the other a Symbol or a number; got <Symbol v>, 'a'",
+        "sym.maximum: both arguments must be symbols or numbers; got <Symbol v> and 'a'",
     ),
 }

@@ -103,7 +103,7 @@ def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, 
             # A list may repeat a name, since two variables may share one; they are then one argument.
             if value is not None and found.setdefault(name, value) is not value:
                 raise ParameterError(
-                    f"{who}: two arguments are called {name!r}, and so are one; got two arrays for it"
+                    f"{who}: variables of one name are one argument, so {name!r} must get one array; got two"
                 )
     else:
         raise ArgumentError(f"{who}: must be a list or a dict of NDArrays; got {shown(arrays)}")

@@ -163,7 +163,7 @@ def _facts(
     ]
     if unknown:
         raise ShapeError(
-            f"Symbol.simple_bind: shapes do not follow from {dict(shapes)}: {', '.join(unknown)}. "
+            f"Symbol.simple_bind: cannot infer these shapes from {dict(shapes)}: {', '.join(unknown)}. "
             "Give shapes of variables as keywords or in var(shape=...), and whole shapes to zeros, ones and the like."
         )
     return facts

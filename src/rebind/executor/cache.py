@@ -1,4 +1,4 @@
-"""The cache of runs: what a program does again on the same arrays need not be found out again.
+"""The cache of runs: a run on the same arrays as the last one skips its preparation.
 
 Between two batches of a training loop hardly anything changes but the numbers. A cached run holds what was found out of
 arrays, shapes and modes, with a `Guard` that says what must be as it was; `RunCache` holds the last one, and drops it
@@ -54,7 +54,7 @@ class Guard:
 
 
 class CachedRun(Protocol):
-    """A run of which all was found out that does not change from batch to batch."""
+    """A run with all that does not change from batch to batch prepared."""
 
     guard: Guard
 

@@ -140,7 +140,7 @@ class ReplayedCode:
             self._captures[tuple(places)] = None  # other memory to write into: perhaps it comes again
             return None
         if self._count >= current().cuda_graph_captures:
-            self._give_up(f"its inputs were in other memory {self._count} times")
+            self._give_up(f"its inputs were at other memory addresses {self._count} times")
             return None
         self._count += 1
         if changed:
@@ -163,4 +163,4 @@ class ReplayedCode:
         self._gave_up = True
         self._captures.clear()
         self._own.clear()
-        warn_user(f"CUDA graphs: a network runs without them: {reason}")
+        warn_user(f"CUDA graphs: a network runs without CUDA graphs: {reason}")

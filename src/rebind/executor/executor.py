@@ -378,7 +378,9 @@ class Executor:
     def outputs(self) -> list[NDArray]:
         """The outputs: the same arrays for the executor's whole life, with the newest values after each `forward`."""
         if self.runner.handles is None:
-            raise StateError(f"Executor: outputs are there after forward(); it needs {self._arrays.missing}")
+            raise StateError(
+                f"Executor.outputs: needs forward() first, with arrays for {self._arrays.missing}"
+            )
         return self.runner.handles.arrays
 
     @property

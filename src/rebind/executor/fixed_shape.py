@@ -208,7 +208,7 @@ class ShapeSpecializer:
         return FixedShapeCode(_of_tensors(self._function, trees), inputs, compiler, self._may_be_replayed)
 
     def _switch(self, inputs: Sequence[Tensor], trees: Any) -> None:
-        """Make the code for other sizes the one that is run; of those that were, the last few are there again."""
+        """Switch to the code for other sizes; that of the last few sizes stays available."""
         assert self.code is not None
         found = next((each for each in self._others if each.takes(inputs)), None)
         others = [self.code, *(each for each in self._others if each is not found)]

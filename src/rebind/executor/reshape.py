@@ -38,7 +38,10 @@ def reshaped(
     graph = arrays.graph
     for name in wanted:
         if name not in arrays.slots:
-            raise NameLookupError(f"Executor.reshape: no argument {name!r}{near_names(name, arrays.slots)}")
+            raise NameLookupError(
+                f"Executor.reshape: no argument {name!r}{near_names(name, arrays.slots)} "
+                f"Arguments: {', '.join(arrays.slots)}."
+            )
     inferred = infer_shapes(graph, wanted, facts.types)
     args: dict[str, NDArray] = {}
     grads: dict[str, NDArray | None] = {}
@@ -46,9 +49,7 @@ def reshaped(
         slot = arrays.slots[node.name]
         assert slot.array is not None
         if shape is None or 0 in shape:
-            raise ShapeError(
-                f"Executor.reshape: the shape of {node.name!r} does not follow from {dict(wanted)}"
-            )
+            raise ShapeError(f"Executor.reshape: cannot infer the shape of {node.name!r} from {dict(wanted)}")
         if slot.array.shape != shape:
             may_change = node.name in wanted or partial_shaping
             _check_new_shape(node.name, slot.array, shape, may_change, allow_up_sizing)

@@ -187,7 +187,9 @@ class Runner:
         """Return the last pass; one in inference, if there is none."""
         if self.last is None:
             if self.handles is None and self.arrays.missing:
-                raise StateError(f"Executor.backward: needs forward() first, with {self.arrays.missing}")
+                raise StateError(
+                    f"Executor.backward: needs forward() first, with arrays for {self.arrays.missing}"
+                )
             self.forward(is_train=False)
         assert self.last is not None
         return self.last

@@ -188,20 +188,20 @@ def control_flow_operator(template: Operator, p: Params, graphs: Sequence[Graph]
     wanted = {"_foreach": 1, "_while_loop": 2, "_cond": 3}[template.name]
     try:
         if len(graphs) != wanted:
-            raise ValueError(f"it needs {wanted} subgraphs; got {len(graphs)}")
+            raise ValueError(f"the node must have {wanted} subgraphs; got {len(graphs)}")
         bodies = bodies_of(template.name, p, graphs)
         for body in bodies:
             if len(body.sources) != len(body.graph.variables):
                 raise ValueError(
-                    f"a subgraph takes {len(body.graph.variables)} arrays; got {len(body.sources)}"
+                    f"a subgraph must have {len(body.graph.variables)} inputs; got {len(body.sources)}"
                 )
             if body.outputs and len(body.outputs) != len(body.graph.outputs):
                 raise ValueError(
-                    f"a subgraph returns {len(body.graph.outputs)} arrays; {len(body.outputs)} are used"
+                    f"a subgraph must have {len(body.outputs)} outputs; got {len(body.graph.outputs)}"
                 )
         # An input that no body takes would never get a shape or a type.
         if {index for body in bodies for index, _ in body.sources} != set(range(inputs)):
-            raise ValueError(f"its parameters do not name each of its {inputs} inputs")
+            raise ValueError(f"the parameters must name each of the {inputs} inputs")
     except (ValueError, IndexError) as error:
         raise FormatError(f"parameters, subgraphs and inputs must fit each other; {error}") from None
 
@@ -297,7 +297,7 @@ class Flow:
             return merge(first, second)
         except ValueError:
             raise ShapeError(
-                f"input {index} has shape {first}, but its value in the next step has shape {second}"
+                f"input {index} must have the same shape in every step; got {first}, and {second} in the next step"
             ) from None
 
     def _shapes(
@@ -325,13 +325,15 @@ class Flow:
                 inferred.outputs, dtypes.outputs, body.outputs, strict=True
             ):
                 if shape is None or not is_known(shape):
-                    raise ShapeError(f"the shape of output {index} does not follow from the inputs' shapes")
+                    raise ShapeError(
+                        f"the shape of output {index} cannot be inferred from the shapes of the inputs"
+                    )
                 whole = (steps, *shape) if stacked else shape
                 # Only the branches of a `cond` come here twice for one output.
                 if found[index] is not None and tuple(found[index].shape) != whole:
                     raise ShapeError(
-                        f"output {index} must have one shape in both branches; got {tuple(found[index].shape)} and "
-                        f"{whole}"
+                        f"output {index} must have the same shape in both branches; "
+                        f"got {tuple(found[index].shape)} and {whole}"
                     )
                 found[index] = torch.empty(whole, dtype=dtype or torch.float32, device="meta")
         return tuple(found) if len(found) > 1 else found[0]

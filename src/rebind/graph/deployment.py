@@ -68,7 +68,7 @@ def deployed(
     (<softmax 'softmax'>, ('softmax_output',))
     >>> print(*result.left_out, sep="\n")
     SoftmaxOutput 'softmax' gives its softmax, without the gradient of its loss.
-    Output 'features_output' is left out: BlockGrad makes it for looking at while training.
+    Output 'features_output' is left out: it comes from BlockGrad, as a value to monitor during training.
     Input 'softmax_label' is left out: nothing uses it.
     """
     chosen = None if outputs is None else [_internal(graph, name) for name in outputs]
@@ -235,7 +235,7 @@ def _predictions(old: Graph, graph: Graph, labels: frozenset[int]) -> tuple[Grap
     below = {id(node) for node in Graph(entry for top in predictions for entry in top.node.inputs).nodes}
     for i, (before, after) in enumerate(zip(old.outputs, graph.outputs, strict=True)):
         if i not in reasons and id(after.node) in below and _is_loss_layer(before.node):
-            reasons[i] = "it was there for its loss, and another output is computed from it"
+            reasons[i] = "it is the output of a loss layer, and another output uses it"
     return (
         Graph(entry for i, entry in enumerate(graph.outputs) if i not in reasons),
         [f"Output {graph.outputs[i].name!r} is left out: {reasons[i]}." for i in sorted(reasons)],
@@ -262,9 +262,9 @@ def _why_not(entry: Entry, depends: bool) -> str | None:
     name = "" if entry.node.operator is None else entry.node.operator.name
     # Without a scale it is no loss: it is how a network has an output that is not trained.
     if name in _LOSSES and entry.node.params.get("grad_scale") != 0:
-        return f"{name} makes it the value of a loss"
+        return f"it is the value of a loss ({name})"
     if name == "BlockGrad":
-        return "BlockGrad makes it for looking at while training"
+        return "it comes from BlockGrad, as a value to monitor during training"
     return None
 
 

@@ -43,7 +43,9 @@ def _parameters(
     enable_float_output: bool = False,
 ) -> Tensor:
     """What files say of such nodes that their graph does not say; the rest they keep as attributes."""
-    raise ArgumentError("a fused layer computes what its graph does; it is read from a file, not called")
+    raise ArgumentError(
+        "cannot be called: a fused layer is read from a symbol file, with the graph that it computes"
+    )
 
 
 #: The operators, by name, without a graph.

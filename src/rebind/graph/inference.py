@@ -203,8 +203,8 @@ def _unify_types(node: Application, outputs: Sequence[Entry], known: dict[Entry,
             and dtype_here is not known.get(key, dtype_here)
         ):
             raise DTypeError(
-                f"{name} is {dtypes.name(dtype_here)} for inputs of type {dtypes.name(bound['T'][1])}; "
-                f"{dtypes.name(known[key])} is asked for",
+                f"{name} must be of type {dtypes.name(dtype_here)} for inputs of type {dtypes.name(bound['T'][1])}; "
+                f"got {dtypes.name(known[key])}",
                 argument=name,
             )
     # At last the operator's own rule, for what slots cannot say.
@@ -427,7 +427,7 @@ class _ShapeInference:
                 merged = merge(self.known.get(key), shape)
             except ValueError:
                 raise ShapeError(
-                    f"its output has shape {shape}, but its consumers need {self.known[key]}"
+                    f"the output must have shape {self.known[key]} for the operators that use it; got {shape}"
                 ) from None
             assert merged is not None
             self.known[key] = merged

@@ -58,7 +58,7 @@ def infer_numpy_shapes(graph: Graph, given: Mapping[str, Shape]) -> Inferred[Sha
 
 
 def _with_users_sizes(errors: Sequence[MXNetError]) -> MXNetError:
-    """Return an error in whose texts each number is what it is for a size of 0: it follows as sizes do.
+    """Return an error whose texts have the user's sizes: each number as it follows for a size of 0.
 
     >>> print(_with_users_sizes([MXNetError(f"got ({size + 1}, 3)") for size in _STAND_INS]))
     got (1, 3)

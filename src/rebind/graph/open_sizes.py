@@ -1,4 +1,4 @@
-"""Which nodes make arrays of a size that nothing tells."""
+"""Nodes that make arrays of a size that cannot be inferred."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def warn_of_shared_names(graph: Graph) -> None:
     ...     warnings.simplefilter("always")
     ...     warn_of_shared_names(second.graph)
     >>> str(caught[0].message)[:74]
-    "bind: FullyConnected 'twice' and FullyConnected 'twice' have one name, and"
+    "bind: FullyConnected 'twice' and FullyConnected 'twice' have the same name"
     """
     if len({node.name for node in graph.variables}) == len(graph.variables):
         return
@@ -50,7 +50,7 @@ def _own_variables(node: Application) -> Iterator[Node]:
 
 def _warn(node: Application, other: Application, names: list[str]) -> None:
     warn_user(
-        f"bind: {other.operator.name} {other.name!r} and {node.operator.name} {node.name!r} have one name, and share "
-        f"{', '.join(map(repr, names))}. Give one of them another name; or, if they are to share, give both the same "
-        "variables."
+        f"bind: {other.operator.name} {other.name!r} and {node.operator.name} {node.name!r} have the same name, and "
+        f"share {', '.join(map(repr, names))}. Rename one of them; or, if they are to "
+        "share, give both the same variables."
     )

@@ -65,7 +65,9 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
         found, nesting = flatten(outputs, Symbol, "contrib.foreach: the body's output")
         new_states, new_nesting = flatten(new, Symbol, "contrib.foreach: the body's new states")
         if new_nesting != state_nesting:
-            raise ArgumentError("contrib.foreach: the body must return states nested as init_states are")
+            raise ArgumentError(
+                f"contrib.foreach: the body must return new states nested as init_states, {init_states!r}; got {new!r}"
+            )
         graph, outside = scope.cut(found, new_states)
     positions = scope.positions(graph)
     # Variables of the body that are neither slices nor states: what it takes from outside.
@@ -148,7 +150,9 @@ def while_loop(
             "contrib.while_loop: a new loop variable",
         )
         if new_nesting != nesting:
-            raise ArgumentError("contrib.while_loop: func must return loop variables nested as loop_vars are")
+            raise ArgumentError(
+                f"contrib.while_loop: func must return new variables nested as loop_vars, {loop_vars!r}; got {new!r}"
+            )
         graph, outside = step.cut(found, new_values)
     # The stand-ins of a loop variable have one name in both bodies.
     names = [_entry(symbol).node.name for symbol in stand_ins]
@@ -187,8 +191,12 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         raise ArgumentError(f"contrib.cond: pred must be a Symbol; got {pred!r}")
     graphs, outsides, nestings = [], [], []
     # The condition is a graph as well, though it is given as a symbol.
-    for which, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
-        with _BodyScope(f"{name}_{which}") as scope:
+    for part, which, function in (
+        ("pred", "pred", lambda: pred),
+        ("then", "then_func", then_func),
+        ("else", "else_func", else_func),
+    ):
+        with _BodyScope(f"{name}_{part}") as scope:
             found, nesting = flatten(function(), Symbol, f"contrib.cond: an output of {which}")
             graph, outside = scope.cut(found, [])
         graphs.append(graph)
@@ -196,7 +204,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         nestings.append(nesting)
     if nestings[1] != nestings[2]:
         raise ArgumentError(
-            "contrib.cond: both branches must return as many outputs, nested in the same way; got "
+            "contrib.cond: then_func and else_func must return as many outputs, nested in the same way; got "
             f"{len(graphs[1].outputs)} and {len(graphs[2].outputs)}"
         )
     inputs = _Inputs()
@@ -313,7 +321,7 @@ class _BodyScope(AttrScope):
             node = _entry(symbol).node
             if node not in numbers:
                 raise ArgumentError(
-                    f"{who} must be used in the loop's body; {node.name.rpartition('-')[0]!r} is not"
+                    f"{who} must be used in the body of the loop; {node.name.rpartition('-')[0]!r} is not used"
                 )
             return numbers[node]
 
@@ -322,7 +330,9 @@ class _BodyScope(AttrScope):
 
 def _entry(symbol: Symbol) -> Entry:
     if len(symbol.graph.outputs) != 1:
-        raise ArgumentError(f"a loop or a branch takes symbols of one output each; got {symbol!r}")
+        raise ArgumentError(
+            f"symbols of a loop or a branch must have one output each; got {symbol!r}, with {len(symbol.graph.outputs)}"
+        )
     return symbol.graph.outputs[0]
 
 

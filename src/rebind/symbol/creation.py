@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any, Protocol
 
@@ -136,10 +136,10 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:
     >>> mx.sym.Group([mx.sym.var("a"), mx.sym.var("b")]).list_outputs()
     ['a', 'b']
     """
-    symbols = list(symbols)
-    if not symbols or any(not isinstance(symbol, SymbolBase) for symbol in symbols):
+    found = list(symbols) if isinstance(symbols, Iterable) else []
+    if not found or any(not isinstance(symbol, SymbolBase) for symbol in found):
         raise ArgumentError(f"sym.Group: must be given a list of symbols; got {symbols!r}")
-    return Symbol([entry for symbol in symbols for entry in symbol.graph.outputs])
+    return Symbol([entry for symbol in found for entry in symbol.graph.outputs])
 
 
 def load(fname: str | os.PathLike) -> Symbol:
@@ -284,7 +284,7 @@ def histogram(
 
 
 def _two(
-    sign: BinaryNames, numbers: Callable[[Any, Any], float], left: Operand, right: Operand
+    name: str, sign: BinaryNames, numbers: Callable[[Any, Any], float], left: Operand, right: Operand
 ) -> Symbol | float:
     """Return a function of two symbols, of a symbol and a number, or of two numbers."""
     if isinstance(left, Number) and isinstance(right, Number):
@@ -292,7 +292,7 @@ def _two(
     result = combine(sign, left, right)
     if not isinstance(result, Symbol):
         raise ArgumentError(
-            f"sym: one of the two must be a Symbol, the other a Symbol or a number; got {left!r}, {right!r}"
+            f"sym.{name}: both arguments must be symbols or numbers; got {left!r} and {right!r}"
         )
     return result
 
@@ -304,7 +304,7 @@ def maximum(left: Operand, right: Operand) -> Any:
     >>> mx.sym.maximum(mx.sym.ones((1,)), 2).eval()[0].asnumpy().tolist()
     [2.0]
     """
-    return _two(BinaryNames("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
+    return _two("maximum", BinaryNames("_Maximum", "_MaximumScalar", "_MaximumScalar"), max, left, right)
 
 
 def minimum(left: Operand, right: Operand) -> Any:
@@ -314,7 +314,7 @@ def minimum(left: Operand, right: Operand) -> Any:
     >>> mx.sym.minimum(mx.sym.ones((1,)), 2).eval()[0].asnumpy().tolist()
     [1.0]
     """
-    return _two(BinaryNames("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
+    return _two("minimum", BinaryNames("_Minimum", "_MinimumScalar", "_MinimumScalar"), min, left, right)
 
 
 def hypot(left: Operand, right: Operand) -> Any:
@@ -324,7 +324,7 @@ def hypot(left: Operand, right: Operand) -> Any:
     >>> mx.sym.hypot(mx.sym.full((1,), 3), 4).eval()[0].asnumpy().tolist()
     [5.0]
     """
-    return _two(BinaryNames("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
+    return _two("hypot", BinaryNames("_Hypot", "_HypotScalar", "_HypotScalar"), math.hypot, left, right)
 
 
 def power(base: Operand, exp: Operand) -> Any:
@@ -334,7 +334,7 @@ def power(base: Operand, exp: Operand) -> Any:
     >>> mx.sym.power(2, mx.sym.full((1,), 3)).eval()[0].asnumpy().tolist()
     [8.0]
     """
-    return _two(BinaryNames("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
+    return _two("power", BinaryNames("_Power", "_PowerScalar", "_RPowerScalar"), operator.pow, base, exp)
 
 
 pow = power

@@ -79,7 +79,11 @@ def warn_of_unknown(
     if unknown:
         more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
         logging.getLogger(__name__).warning(
-            "Symbol.%s: %s do not follow for %s%s", who, what, ", ".join(unknown[:8]), more
+            "Symbol.%s: cannot infer the %s of %s%s. Give those of more arguments.",
+            who,
+            what,
+            ", ".join(unknown[:8]),
+            more,
         )
     return bool(unknown)
 

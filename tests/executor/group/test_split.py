@@ -54,7 +54,7 @@ def test_sizes_and_shapes_from_descriptions(desc, shape):
 @pytest.mark.parametrize(
     ("descs", "says"),
     [
-        ([DATA, DataDesc("d", (5,))], "one batch size; got {'a': 6, 'd': 5}"),
+        ([DATA, DataDesc("d", (5,))], "the same batch size; got {'a': 6, 'd': 5}"),
         ([TABLE], "one of the inputs must have a batch axis"),
     ],
 )

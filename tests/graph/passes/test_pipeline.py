@@ -128,13 +128,13 @@ def optimize_with_a_pass_that_breaks_the_graph() -> None:
         pytest.param(
             lambda: register_backend("default", []),
             ParameterError,
-            "there is a backend 'default' already",
+            "name must be new; got 'default'",
             id="backend-that-exists",
         ),
         pytest.param(
             lambda: optimize(S.zeros(shape=(0, 3), name="state").graph, Facts(), Target()),
             ShapeError,
-            "_zeros 'state': its shape does not follow",
+            "_zeros 'state': shape must be given in full",
             id="size-that-does-not-follow",
         ),
         pytest.param(

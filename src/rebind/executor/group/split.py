@@ -206,7 +206,7 @@ def batch_size_of(descs: Sequence[InputDesc]) -> int:
     if not sizes:
         raise ShapeError(f"bind: one of the inputs must have a batch axis; got {list(descs)}")
     if len(set(sizes.values())) > 1:
-        raise ShapeError(f"bind: all inputs must have one batch size; got {sizes}")
+        raise ShapeError(f"bind: all inputs must have the same batch size; got {sizes}")
     return next(iter(sizes.values()))
 
 

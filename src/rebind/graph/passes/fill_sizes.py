@@ -56,7 +56,9 @@ def fill_sizes(graph: Graph, facts: Facts, target: Target) -> tuple[Graph, Facts
         shape = facts.shapes.get(Entry(node))
         if not is_known(shape):
             raise node.locate(
-                ShapeError(f"its shape does not follow from the arrays (known is {shape}); give it in full")
+                ShapeError(
+                    f"shape must be given in full, as it cannot be inferred from the arrays; got {shape}"
+                )
             )
         assert shape is not None
         # Not every such operator has a parameter `shape`: each declares which of its parameters the sizes go into.

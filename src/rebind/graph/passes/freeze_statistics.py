@@ -1,4 +1,4 @@
-"""Batch norms that are frozen: moving statistics that neither move nor give way to those of the batch."""
+"""Frozen batch norms: the moving statistics are used in training too, and are not updated."""
 
 from __future__ import annotations
 
@@ -43,7 +43,11 @@ def freeze_statistics(graph: Graph, names: Collection[str]) -> Graph:
             return None
         # BatchNorm and its relatives; an operator that updates its state at every run cannot be stopped.
         if "use_global_stats" not in op.signature.parameters:
-            raise node.locate(ParameterError(f"its auxiliary states {frozen} cannot be frozen"))
+            raise node.locate(
+                ParameterError(
+                    f"its auxiliary states {frozen} cannot be frozen, as it has no parameter use_global_stats"
+                )
+            )
         if len(frozen) < len(states):
             raise node.locate(
                 ParameterError(

@@ -259,11 +259,11 @@ def register_backend(
     """
     if name in BACKENDS and not override:
         raise ParameterError(
-            f"register_backend: there is a backend {name!r} already; set override=True to replace it"
+            f"register_backend: name must be new; got {name!r}, which is registered. Set override=True to replace it."
         )
     if freezing and not callable(compiler):
         raise ParameterError(
-            f"register_backend: freezing=True needs a compiler that is a function; got {compiler!r}"
+            f"register_backend: compiler must be a function with freezing=True; got {compiler!r}"
         )
     for_inference = None if inference is None else _read(inference)
     BACKENDS[name] = Backend(_read(passes), compiler, for_inference, freezing)
