@@ -39,7 +39,7 @@ def test_sizes_that_cannot_be_distinguished_are_refused() -> None:
     # 30 is tried for the second size, which less 24 is the number that is tried for the first.
     rest = mx.sym.slice_axis(mx.sym.var("rhs"), axis=0, begin=24, end=None)
     net = mx.sym.contrib.box_iou(mx.sym.var("lhs"), rest, name="op")
-    with pytest.raises(mx.MXNetError, match=r"'op': .* two free sizes that cannot be distinguished"):
+    with pytest.raises(mx.MXNetError, match=r"'op': .* two of its free sizes cannot be distinguished"):
         mx.to_torch(net, {}, shapes=BOXES)
 
 

@@ -130,7 +130,7 @@ def test_the_parameters_are_copies() -> None:
 
 
 def test_mistakes_meet_a_sentence() -> None:
-    with pytest.raises(mx.MXNetError, match=r"must have MXNet's names .* use mx.from_torch\(\)"):
+    with pytest.raises(mx.MXNetError, match=r"must have the MXNet names .* use mx.from_torch\(\)"):
         to_params(torch.nn.Linear(2, 3))
     with pytest.raises(mx.MXNetError, match=r"the module must have 'fc\.weight'; got Linear"):
         to_params(torch.nn.Linear(2, 3), {"fc.weight": "fc_weight"})
@@ -145,6 +145,8 @@ def test_parameters_of_a_file_and_of_numpy_are_taken() -> None:
 
 def test_a_parameter_that_is_missing_is_an_input_with_a_warning() -> None:
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
-    with pytest.warns(UserWarning, match=r"the parameters lack 'fc_bias', the bias of FullyConnected 'fc'"):
+    with pytest.warns(
+        UserWarning, match=r"parameters are missing for 'fc_bias', the bias of FullyConnected 'fc'"
+    ):
         module = mx.to_torch(net, {"fc_weight": mx.nd.ones((2, 3))})
     assert module(torch.ones(1, 3), torch.ones(2)).tolist() == [[4.0, 4.0]]

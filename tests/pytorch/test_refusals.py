@@ -16,12 +16,12 @@ class Doubled(mx.operator.CustomOpProp):
 
 def test_custom_operators() -> None:
     net = mx.sym.Custom(mx.sym.var("data"), op_type="doubled_in_python", name="twice")
-    with pytest.raises(mx.MXNetError, match=r"'twice': .* it runs Python of the user's"):
+    with pytest.raises(mx.MXNetError, match=r"'twice': .* it runs Python code of the user"):
         mx.to_torch(net, {}, shapes={"data": (3,)})
 
 
 def test_unknown_shapes() -> None:
-    with pytest.raises(mx.MXNetError, match=r"'op': .* give `shapes` of the inputs"):
+    with pytest.raises(mx.MXNetError, match=r"'op': .* give the shapes of the inputs in `shapes`"):
         mx.to_torch(mx.sym.topk(mx.sym.var("data"), name="op"), {})
 
 

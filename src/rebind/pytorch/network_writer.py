@@ -108,7 +108,9 @@ def _checked(params: Mapping[str, Any], used: Sequence[Node]) -> dict[str, NDArr
     if found and missing:
         name, what = next(iter(missing.items()))
         more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-        warn_user(f"the parameters lack {name!r}, {what}{more}: they are inputs of the written network")
+        warn_user(
+            f"parameters are missing for {name!r}, {what}{more}. They become inputs of the written network."
+        )
     return found
 
 
@@ -280,9 +282,9 @@ class _Writer:
 
     def _traced(self, node: Application) -> str:
         if node.operator.kernels.runs_users_code or node.operator.kernels.make is not None:
-            raise self._refusal(node, "it runs Python of the user's")
+            raise self._refusal(node, "it runs Python code of the user")
         if node.operator.has_open_size(node.params):
-            raise self._refusal(node, "its size must be known; give `shapes` of the inputs")
+            raise self._refusal(node, "its size must be known; give the shapes of the inputs in `shapes`")
         described = self._described(node)
         values = [self._value(entry) for entry in node.inputs]
         try:
@@ -293,7 +295,7 @@ class _Writer:
         except ValueError as error:
             raise self._refusal(node, str(error)) from error
         if len(calls) > 1 and node.operator.returned_aux:
-            raise self._refusal(node, "its auxiliary states move in training")
+            raise self._refusal(node, "its auxiliary states are updated in training")
         written = [self._called(node, call, values) for call in calls]
         return written[0] if len(written) == 1 else f"{written[1]} if self.training else {written[0]}"
 
@@ -305,14 +307,16 @@ class _Writer:
             shape, size = facts.shapes.get(entry), facts.sizes.get(entry)
             if shape is None or size is None or 0 in size:
                 raise self._refusal(
-                    node, f"the number of axes of {entry.name!r} must be known; give `shapes` of the inputs"
+                    node,
+                    f"the number of axes of {entry.name!r} must be known; give the shapes of the inputs in `shapes`",
                 )
             axes = tuple(axis for axis, n in enumerate(shape) if n == 0 and size[axis] > 1)
             for axis in axes:
                 other = facts.other_sizes[entry][axis]
                 if other_numbers.setdefault(size[axis], other) != other:
                     raise self._refusal(
-                        node, "it has two free sizes that cannot be distinguished; give a number in `shapes`"
+                        node,
+                        "two of its free sizes cannot be distinguished; give one of them as a number in `shapes`",
                     )
             described.append((size, axes, facts.types[entry]))
         return described
@@ -327,7 +331,7 @@ class _Writer:
         return f"{self._functions[key][0]}({', '.join([*values, *constants])})"
 
     def _refusal(self, node: Application, reason: str) -> MXNetError:
-        return node.locate(MXNetError(f"it cannot be written in plain PyTorch: {reason}"))
+        return node.locate(MXNetError(f"cannot be written in plain PyTorch: {reason}"))
 
     def _source(self, inputs: Sequence[str], results: Sequence[str]) -> str:
         context = self._context

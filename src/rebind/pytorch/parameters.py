@@ -80,8 +80,8 @@ def _names(module: nn.Module, names: Mapping[str, str] | str | os.PathLike[str] 
         found = getattr(module, "mxnet_names", None)
     if not isinstance(found, Mapping):
         raise MXNetError(
-            f"to_params: {'the module' if names is None else os.fspath(names)!r} must have MXNet's names of its "
-            "parameters, as what mx.to_torch returns and what write_python writes. For a module of another kind use "
+            f"to_params: {'the module' if names is None else os.fspath(names)!r} must have the MXNet names of its "
+            "parameters, as modules of mx.to_torch() and files of write_python() do. For another module use "
             "mx.from_torch()."
         )
     return found

@@ -81,7 +81,7 @@ def _fake_inputs(
 ) -> list[Tensor]:
     if fake_tensor_mode is None:
         raise ValueError(
-            "it is traced with a private name of PyTorch, which REBIND_PRIVATE_TORCH=0 leaves alone"
+            "tracing it needs private functions of PyTorch, which REBIND_PRIVATE_TORCH=0 switches off"
         )
     mode = fake_tensor_mode(shape_env=environment, allow_non_fake_inputs=True)
     fakes: list[Tensor] = []
@@ -104,7 +104,7 @@ def _check_free(
             size: Any = fake.shape[axis]
             if isinstance(size, int) or size.node.maybe_as_int() is not None:
                 raise ValueError(
-                    f"it must know the size of axis {axis} of each input; give a number in `shapes`"
+                    f"the size of axis {axis} of each input must be known; give it as a number in `shapes`"
                 )
             tried[size.node.expr] = shape[axis]
     for guard in environment.guards:
@@ -113,7 +113,7 @@ def _check_free(
             sizes = {symbol: tried[symbol] * factor + 1 for symbol in symbols & tried.keys()}
             if guard.expr.subs(sizes) == False:  # noqa: E712  # SymPy's
                 raise ValueError(
-                    f"what it computes depends on a free size ({guard.expr}); give a number in `shapes`"
+                    f"what it computes depends on a free size ({guard.expr}); give this size as a number in `shapes`"
                 )
 
 

@@ -1,4 +1,4 @@
-"""The table of what says an operator in plain PyTorch."""
+"""The table of the functions that write an operator in plain PyTorch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRANSLATIONS: dict[str, Translation] = {}
 
 
 def translation(*names: str) -> Callable[[Translation], Translation]:
-    """Declare how operators are said in PyTorch; from this come both the module and the Python file.
+    """Declare how operators are written in PyTorch; from this come both the module and the Python file.
 
     The function is called with a `NodeWriter` and the names of the operator's inputs, by position: one parameter for
     each input of the operator's signature (``*inputs`` for operators that take any number).

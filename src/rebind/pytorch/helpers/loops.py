@@ -26,7 +26,7 @@ def repeat_while(
     if torch.jit.is_tracing():
         if most is None:
             raise RuntimeError(
-                "torch.jit.trace takes no loop without a greatest length"
+                "torch.jit.trace cannot record a loop without a maximum number of steps"
             )
         for _ in range(most):
             state = step(*state)

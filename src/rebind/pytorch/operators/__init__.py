@@ -1,4 +1,4 @@
-"""How each operator is said in PyTorch, by families; what is not here is written out by `tracing`."""
+"""How each operator is written in PyTorch, by families; what is not here is written out by `tracing`."""
 
 from . import creation, detection, elementwise, layers, losses, recurrent, tensors
 

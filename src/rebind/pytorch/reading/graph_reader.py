@@ -111,16 +111,18 @@ class GraphReader:
     def no_tensor(self, node: fx.Node) -> MXNetError:
         """Return the error that a node gives a number that is known only when the network runs."""
         return MXNetError(
-            f"from_torch: {node.target} {node.name!r}: its result must be a tensor; a number that depends on the "
-            "input, as of item() or of a free size, is no input of MXNet's operators. Give dynamic_shapes=({},) "
-            "for fixed sizes; instead of x.item(), use x."
+            f"from_torch: {node.target} {node.name!r}: its result must be a tensor, as MXNet's operators take "
+            "no numbers that depend on the input, such as x.item() or a free (dynamic) size. Use x instead of "
+            "x.item(), or give dynamic_shapes=({},) for fixed sizes."
         )
 
     def state(self, node: fx.Node, suffix: str) -> Symbol:
         """Return a variable for statistics, which training changes in its own way."""
         weight = self._values[node]
         if not isinstance(weight, Weight):
-            raise MXNetError(f"from_torch: {node.name!r} must be a buffer")
+            raise MXNetError(
+                f"from_torch: running statistics must be a buffer of the module; got {node.name!r}"
+            )
         weight.trained = True
         return self._variable(weight, suffix)
 
@@ -188,7 +190,7 @@ class GraphReader:
             counts = isinstance(node.meta["val"], Tensor) and not node.meta["val"].is_floating_point()
             if not counts and not str(maker.target).startswith(_STATISTICS):
                 raise MXNetError(
-                    f"from_torch: it must not change {spec.target!r}: states of MXNet's networks are those of BatchNorm"
+                    f"from_torch: forward must not change {spec.target!r}, as networks have no states but BatchNorm's"
                 )
 
     def _read_placeholders(self) -> None:

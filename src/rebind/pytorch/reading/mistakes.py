@@ -121,7 +121,7 @@ def explained(module: nn.Module) -> Iterator[None]:
         line = re.search(r'File "(.*)", line (\d+), in .*\n\s*(.*)', str(error))
         at = f" ({line[1]}, line {line[2]}: {line[3]})" if line else ""
         raise MXNetError(
-            f"from_torch: {type(module).__name__}.forward must do the same for all data; this depends on their "
-            f"numbers{at}. Write torch.where(condition, a, b) for a branch; leave out int(), float() and item() of "
-            "tensors."
+            f"from_torch: {type(module).__name__}.forward must run the same operations for all data; this depends on "
+            f"their values{at}. Write torch.where(condition, a, b) for a branch; leave out int(), float() and "
+            "item() of tensors."
         ) from error

@@ -176,9 +176,7 @@ class NodeReader:
         """Give data of one shape another."""
         codes = reshape_codes(shape, target)
         if codes is None:
-            raise self.refuse(
-                f"at most one size may be computed from the others; got {list(map(str, target))}"
-            )
+            raise self.refuse(f"at most one size may be -1 or free (dynamic); got {list(map(str, target))}")
         return self.op("Reshape", data, shape=codes)
 
     def transpose(self, data: Symbol, axes: Sequence[int]) -> Symbol:
@@ -237,7 +235,7 @@ class NodeReader:
         for name in filter(self.is_tensor, self.names):
             if size in self.shape(name):
                 return self.input(name), self.shape(name).index(size)
-        raise self.refuse(f"a free size must be that of an input; got {size}")
+        raise self.refuse(f"a free (dynamic) size must be a size of an input; got {size}")
 
 
 def _arguments(node: fx.Node) -> dict[str, Any]:
@@ -248,7 +246,9 @@ def _arguments(node: fx.Node) -> dict[str, Any]:
     assert module is not None
     normal = node.normalized_arguments(module, normalize_to_only_use_kwargs=True)
     if normal is None:
-        raise MXNetError(f"from_torch: {node.target} {node.name!r}: its arguments fit no overload")
+        raise MXNetError(
+            f"from_torch: {node.target} {node.name!r}: its arguments match no overload of the operator"
+        )
     return dict(normal.kwargs)
 
 

@@ -106,7 +106,9 @@ def _functional(module: nn.Module | ExportedProgram, example: Any, dynamic_shape
 def _exported(module: nn.Module, example: Any, dynamic_shapes: Any) -> ExportedProgram:
     check_module(module)
     if example is None:
-        raise MXNetError("from_torch: a module needs example_inputs, the arguments of one call")
+        raise MXNetError(
+            "from_torch: example_inputs, the arguments of one call, must be given with a module; got None"
+        )
     args = () if isinstance(example, Mapping) else tuple(example) if _is_list(example) else (example,)
     kwargs = dict(example) if isinstance(example, Mapping) else {}
     check_example(module, args, kwargs)

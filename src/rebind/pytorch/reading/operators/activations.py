@@ -25,8 +25,8 @@ def elu(reader: NodeReader) -> Symbol:
     if str(reader.node.target).startswith("aten.celu"):
         inner = reader.op("LeakyReLU", reader.scaled(data, 1 / alpha), act_type="elu", slope=1.0)
         return reader.scaled(inner, alpha)
-    if reader.argument("input_scale", 1) != 1:
-        raise reader.refuse("input_scale must be 1")
+    if (scale := reader.argument("input_scale", 1)) != 1:
+        raise reader.refuse(f"input_scale must be 1; got {scale}")
     inner = reader.op("LeakyReLU", data, act_type="elu", slope=alpha)
     return reader.scaled(inner, float(reader.argument("scale", 1)))
 
@@ -81,8 +81,8 @@ def _soft(reader: NodeReader, data: Symbol) -> Symbol:
 def softplus(reader: NodeReader) -> Symbol:
     """``log(1 + exp(beta x)) / beta``; behind the threshold, where PyTorch gives x, it is x but for rounding."""
     beta = float(reader.argument("beta", 1))
-    if float(reader.argument("threshold", 20)) < 20:
-        raise reader.refuse("threshold must be 20 or more")
+    if (threshold := float(reader.argument("threshold", 20))) < 20:
+        raise reader.refuse(f"threshold must be 20 or more; got {threshold}")
     return reader.scaled(_soft(reader, reader.scaled(reader.input(), beta)), 1 / beta)
 
 

@@ -20,7 +20,9 @@ __all__ = ["attention"]
 def attention(reader: NodeReader) -> Symbol:
     """Values weighted by the softmax of products of queries and keys."""
     if reader.argument("enable_gqa", False):
-        raise reader.refuse("enable_gqa must be off: repeat keys and values")
+        raise reader.refuse(
+            "enable_gqa must be False; got True. Repeat keys and values with repeat_interleave()."
+        )
     query, key, value = (reader.shape(name) for name in ("query", "key", "value"))
     scale = reader.argument("scale") or 1 / math.sqrt(query[-1])
     scores = product(

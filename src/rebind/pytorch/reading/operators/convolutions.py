@@ -20,7 +20,7 @@ def each_axis(value: Any, axes: int) -> tuple[int, ...]:
 def _kernel(reader: NodeReader) -> tuple[int, ...]:
     kernel = tuple(reader.shape("weight")[2:])
     if reader.rank() != len(kernel) + 2:
-        raise reader.refuse("data must have a batch axis")
+        raise reader.refuse(f"data must have a batch axis; got shape {reader.shape()}")
     return kernel
 
 

@@ -22,7 +22,7 @@ def full(reader: NodeReader) -> Symbol:
         name = "value" if kind == "fill" else "fill_value"
         value = reader.scalar(name)
         if value is None:
-            raise reader.refuse(f"{name} must be a number")
+            raise reader.refuse(f"{name} must be a constant number")
     return reader.filled(float(value), reader.output_shape(), reader.output_dtype())
 
 
@@ -32,7 +32,7 @@ def arange(reader: NodeReader) -> Symbol:
     (size,) = reader.output_shape()
     start, step = reader.argument("start", 0), reader.argument("step", 1)
     if is_free(start) or is_free(step):
-        raise reader.refuse("start and step must be numbers")
+        raise reader.refuse(f"start and step must be constant numbers; got {start} and {step}")
     found = reader.scaled(reader.counted(size), step)
     if start:
         found = reader.op("_plus_scalar", found, scalar=float(start))

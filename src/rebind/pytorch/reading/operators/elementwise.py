@@ -159,8 +159,8 @@ def copy_sign(reader: NodeReader) -> Symbol:
 @reading("round")
 def round_to_even(reader: NodeReader) -> Symbol:
     """The nearest integer, the even one of two."""
-    if reader.argument("decimals"):
-        raise reader.refuse("MXNet does not round to decimals")
+    if decimals := reader.argument("decimals"):
+        raise reader.refuse(f"decimals must be 0; got {decimals}")
     return reader.op("_onnx_round", reader.input())
 
 
@@ -188,7 +188,7 @@ def shift(reader: NodeReader) -> Symbol:
     """Integers whose bits are moved."""
     target, dtype = str(reader.node.target), reader.output_dtype()
     if dtype.startswith("float"):
-        raise reader.refuse("bits of integers can be moved, not those of floats")
+        raise reader.refuse(f"tensors must be of an integer type; got {dtype}")
     bits, by = (
         typed(reader, name, dtype) if number is None else reader.filled(number, [1], dtype)
         for name, number in ((name, reader.scalar(name)) for name in ("input", "other"))
@@ -231,7 +231,7 @@ def masked_fill(reader: NodeReader) -> Symbol:
     """One number where a mask is set."""
     number = reader.scalar("value")
     if number is None:
-        raise reader.refuse("value must be a number")
+        raise reader.refuse("value must be a constant number")
     data = broadcast(reader, "input")
     filled = reader.scaled(reader.op("ones_like", data), number)
     return reader.op("where", broadcast(reader, "mask"), filled, data)

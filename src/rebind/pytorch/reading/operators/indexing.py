@@ -28,14 +28,16 @@ def index(reader: NodeReader) -> Symbol:
     ]
     if any(node.meta["val"].dtype is torch.bool for _, node in given):
         raise reader.refuse(
-            "booleans choose a number of elements that is not known in advance; use torch.where"
+            "an index must not be boolean, as the size of the result depends on its values. Use torch.where()."
         )
     if len(given) == 1:
         ((axis, node),) = given
         found = reader.op("take", reader.input(), reader.graph.symbol(node), axis=axis, mode="wrap")
         return found if node.meta["val"].ndim else reader.op("squeeze", found, axis=axis)
     if [axis for axis, _ in given] != list(range(len(given))):
-        raise reader.refuse("positions must be of one axis, or of the first ones")
+        raise reader.refuse(
+            f"indices must be for one axis, or for the first axes; got axes {[axis for axis, _ in given]}"
+        )
     shapes = [sizes_of(node.meta["val"]) for _, node in given]
     target = sizes_of(torch.broadcast_tensors(*[node.meta["val"] for _, node in given])[0])
     positions = [
@@ -64,7 +66,7 @@ def scatter(reader: NodeReader) -> Symbol:
     """Elements, or one number, written at positions along one axis, or added there."""
     axis, shape = reader.axis(reader.argument("dim")), reader.shape("index")
     if reader.argument("reduce") is not None:
-        raise reader.refuse("reduce must not be given; use scatter_add")
+        raise reader.refuse("reduce must not be given. Use scatter_add().")
     if (number := reader.scalar("value")) is not None:
         source = reader.filled(number, shape, reader.output_dtype())
     else:
@@ -72,7 +74,9 @@ def scatter(reader: NodeReader) -> Symbol:
         for which, (size, own) in enumerate(zip(shape, reader.shape("src"), strict=True)):
             if size != own:  # the rest of the source is not written
                 if is_free(size):
-                    raise reader.refuse("positions and source must have the same free sizes")
+                    raise reader.refuse(
+                        f"index and src must have the same free sizes; got {shape} and {reader.shape('src')}"
+                    )
                 source = reader.slice_axis(source, which, 0, size)
     reduction = "add" if str(reader.node.target).startswith("aten.scatter_add") else "none"
     operands = reader.input(), reader.input("index"), source

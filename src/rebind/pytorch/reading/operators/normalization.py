@@ -116,7 +116,9 @@ def group_norm(reader: NodeReader) -> Any:
 def instance_norm(reader: NodeReader) -> Symbol:
     """Normalization of each channel of each example."""
     if not reader.argument("use_input_stats", True):
-        raise reader.refuse("MXNet's InstanceNorm has no statistics (track_running_stats)")
+        raise reader.refuse(
+            "track_running_stats must be False, as MXNet's InstanceNorm has no running statistics"
+        )
     return reader.op(
         "InstanceNorm", reader.input(), *_affine(reader, reader.shape()[1]), eps=reader.argument("eps")
     )

@@ -23,7 +23,7 @@ def pool(reader: NodeReader) -> Any:
     name = str(reader.node.target).split(".")[1]
     kind, axes = name[:3], int(name[8])
     if reader.rank() != axes + 2:
-        raise reader.refuse("data must have a batch axis")
+        raise reader.refuse(f"data must have a batch axis; got shape {reader.shape()}")
     kernel = each_axis(reader.argument("kernel_size"), axes)
     stride = each_axis(reader.argument("stride") or list(kernel), axes)
     pad = each_axis(reader.argument("padding", 0), axes)
@@ -32,7 +32,7 @@ def pool(reader: NodeReader) -> Any:
     include = bool(reader.argument("count_include_pad", True))
     divisor = reader.argument("divisor_override")
     if divisor is not None:
-        raise reader.refuse("divisor_override has no counterpart in MXNet")
+        raise reader.refuse(f"divisor_override must be None; got {divisor}")
     settings: dict[str, Any] = {"kernel": kernel, "stride": stride}
     if ceil or set(dilate) != {1}:
         found = reader.op(
@@ -47,7 +47,7 @@ def pool(reader: NodeReader) -> Any:
     if not isinstance(reader.node.meta["val"], tuple | list):
         return found
     if reader.wanted(1):
-        raise reader.refuse("MXNet's pooling gives no indices")
+        raise reader.refuse("the indices of maxima must not be used, as MXNet's pooling returns none")
     return [found, None]
 
 
@@ -58,7 +58,7 @@ def adaptive_pool(reader: NodeReader) -> Any:
     kind, axes = name.split("_")[1], int(name[-2])
     several = isinstance(reader.node.meta["val"], tuple | list)
     if several and reader.wanted(1):
-        raise reader.refuse("MXNet's pooling gives no indices")
+        raise reader.refuse("the indices of maxima must not be used, as MXNet's pooling returns none")
     shape, sizes = reader.shape()[2:], reader.output_shape(0 if several else None)[2:]
     found = _adapted(reader, kind, axes, shape, sizes)
     return [found, None] if several else found

@@ -23,7 +23,7 @@ def recurrent(reader: NodeReader) -> list[Symbol]:
     """Layers in one direction or both; the gates of both are in one order."""
     mode = _MODES[str(reader.node.target).split(".")[1]]
     if not reader.has("params"):
-        raise reader.refuse("sequences must not be packed")
+        raise reader.refuse("a sequence must be a tensor; got a packed one")
     layers, directions = reader.argument("num_layers"), 2 if reader.argument("bidirectional") else 1
     cells = _cells(reader, layers * directions)
     first = reader.sources("hx") if mode == "lstm" else [reader.source("hx")]

@@ -31,7 +31,7 @@ def upsample(reader: NodeReader) -> Symbol:
         return reader.op("UpSampling", reader.input(), scale=int(scales[0]), sample_type="nearest")
     sizes = [] if scales else reader.output_shape()[2:]
     if any(map(is_free, sizes)):
-        raise reader.refuse("the new sizes must not depend on free ones")
+        raise reader.refuse(f"the new sizes must not depend on free (dynamic) sizes; got {sizes}")
     corners = bool(reader.argument("align_corners", False))
     coordinates = "align_corners" if corners else "half_pixel" if mode != "nearest" or exact else "asymmetric"
     return reader.op(

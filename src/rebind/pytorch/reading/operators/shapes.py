@@ -92,7 +92,7 @@ def repeat_interleave(reader: NodeReader) -> Symbol:
     """Each element repeated, one after the other."""
     repeats, axis = reader.argument("repeats"), reader.argument("dim")
     if not isinstance(repeats, int):
-        raise reader.refuse("repeats must be a number")
+        raise reader.refuse("repeats must be a constant number")
     return reader.op("repeat", reader.input(), repeats=repeats, axis=axis)
 
 
@@ -118,8 +118,8 @@ def slice_scatter(reader: NodeReader) -> Symbol:
     """The tensor with a range of an axis replaced."""
     axis, size = reader.axis(reader.argument("dim", 0)), reader.shape()[reader.argument("dim", 0)]
     end = reader.argument("end", _END)
-    if reader.argument("step", 1) != 1:
-        raise reader.refuse("it must be without steps")
+    if (step := reader.argument("step", 1)) != 1:
+        raise reader.refuse(f"step must be 1; got {step}")
     end = None if end == size or (not is_free(end) and end >= _END) else end
     return _replaced(reader, axis, reader.argument("start", 0), end, reader.input("src"))
 
@@ -127,7 +127,7 @@ def slice_scatter(reader: NodeReader) -> Symbol:
 def _replaced(reader: NodeReader, axis: int, start: Size, end: Size | None, part: Symbol) -> Symbol:
     """Return data with a range of an axis replaced, to its end where that is None."""
     if is_free(start) or (end is not None and is_free(end)):
-        raise reader.refuse("positions must be numbers")
+        raise reader.refuse(f"start and end must be constant numbers; got {start} and {end}")
     size = reader.shape()[axis]
     if not is_free(size):
         start, end, _ = slice(start, end).indices(size)
@@ -161,7 +161,7 @@ def split(reader: NodeReader) -> list[Symbol]:
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
     ends = [start + size for start, size in zip(starts, sizes)]
     if any(map(is_free, [*starts, *ends[:-1]])):
-        raise reader.refuse("sizes must be numbers, but for the last")
+        raise reader.refuse(f"all sizes but the last must be constant numbers; got {sizes}")
     return [
         reader.slice_axis(data, axis, start, None if is_free(end) else end)
         for start, end in zip(starts, ends)
@@ -184,16 +184,19 @@ def sliced(
     """Return a range of an axis; free ends are that of the axis, at a distance from it, or a size of an input."""
     if end is not None and (end == size or (not is_free(end) and end >= _END)):
         end = None
-    start = _counted_from_end(start, size) if is_free(start) else start
-    if start is None:
-        raise reader.refuse("its start must be a number")
+    first = _counted_from_end(start, size) if is_free(start) else start
+    if first is None:
+        raise reader.refuse(f"start must be a constant number; got {start}")
+    start = first
     if end is not None and is_free(end):
         end = _counted_from_end(end, size) or end
     if start == 0 and end is None and step == 1:
         return data
     if end is not None and is_free(end):
         if start or step != 1:
-            raise reader.refuse("a range whose end is free must begin at 0, without steps")
+            raise reader.refuse(
+                f"start must be 0 and step 1 where end is a free (dynamic) size; got {start} and {step}"
+            )
         return reader.op(
             "slice_like", data, reader.along(reader.counted(end), axis, reader.rank()), axes=(axis,)
         )
@@ -217,7 +220,7 @@ def select(reader: NodeReader) -> Symbol:
     if is_free(index):
         index = _counted_from_end(index, size)
     if index is None:
-        raise reader.refuse("index must be a number")
+        raise reader.refuse("index must be a constant number")
     end = None if index == -1 else index + 1
     found = reader.slice_axis(reader.input(), axis, index, end)
     return found if reader.rank() == 1 else reader.op("squeeze", found, axis=axis)
@@ -236,12 +239,12 @@ def roll(reader: NodeReader) -> Symbol:
     """Elements shifted along axes; those behind the end come first."""
     data, shifts, axes = reader.input(), reader.argument("shifts"), reader.argument("dims")
     if not axes:
-        raise reader.refuse("dims must be given")
+        raise reader.refuse("dims must be given; it is missing")
     for shift, axis in zip(shifts, axes):
         axis = reader.axis(axis)
         size = reader.shape()[axis]
         if is_free(size) and abs(shift) != 1:
-            raise reader.refuse("the size of a shifted axis must be known")
+            raise reader.refuse(f"the size of axis {axis}, which is shifted, must not be free (dynamic)")
         shift = -shift if is_free(size) else -shift % size
         if shift:
             parts = [(shift, None), (0, shift)]
@@ -328,7 +331,9 @@ def _own_border(reader: NodeReader, widths: list[tuple[int, int]], mode: str) ->
             "squeeze", reader.op("Pad", image, mode=mode, pad_width=(0,) * 6 + tuple(flat)), axis=2
         )
     if mode != "wrap":
-        raise reader.refuse("such a border must be of the axes behind batch and channels")
+        raise reader.refuse(
+            f"with mode {mode!r} data must have 3 to 5 axes, and no padding on the first two; got {widths}"
+        )
     for axis, (before, after) in enumerate(widths):
         ends = []
         if before:
