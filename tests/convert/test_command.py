@@ -110,7 +110,7 @@ def test_a_picture_without_shapes(capsys: pytest.CaptureFixture[str]) -> None:
     written = capsys.readouterr()
     assert written.out == "net.svg\n" and Path("net.svg").read_text().startswith("<svg")
     _, sentence = written.err.splitlines()
-    assert sentence.startswith("The picture has no shapes: the shape of the input 'data' does not follow")
+    assert sentence.startswith("The picture has no shapes: the shape of the input 'data' cannot be inferred")
     assert rebind_command.main(["plot", PREFIX, "--shape", "dat:1,12", "--out", "b.svg"]) == 1
 
 

@@ -102,7 +102,7 @@ def test_a_file_of_another_network_tells_nothing() -> None:
 def test_sizes_that_a_dense_layer_needs_are_asked_for() -> None:
     net = mx.sym.FullyConnected(convolution(DATA), num_hidden=2, name="fc")
     says = (
-        r"^the sizes of the input 'data' are needed, since FullyConnected 'fc' takes .*"
+        r"^all sizes of the input 'data' must be given, since FullyConnected 'fc' takes .*"
         r"--shape data:1,3,9,9 \(shape=\{'data': \(1, 3, 9, 9\)\}\); 0 is a size that stays free"
     )
     with pytest.raises(ShapeError, match=says):
@@ -112,7 +112,7 @@ def test_sizes_that_a_dense_layer_needs_are_asked_for() -> None:
 
 def test_a_shape_that_nothing_tells_is_asked_for() -> None:
     with pytest.raises(
-        ShapeError, match=r"^the shape of the input 'data' does not follow .*--shape data:1,3,224,224"
+        ShapeError, match=r"^the shape of the input 'data' cannot be inferred .*--shape data:1,3,224,224"
     ):
         found(mx.sym.exp(DATA), data=(1, 2))
 

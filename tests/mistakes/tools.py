@@ -1,12 +1,18 @@
-"""Mistakes with pictures, TensorBoard, quantization, gluon and the networks of `mx.models`."""
+"""Mistakes with pictures, TensorBoard, quantization, gluon, checkpoints, PyTorch and the networks of `mx.models`."""
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 import rebind as mx
+import rebind.convert
+import rebind.pytorch
 from rebind import nd
+from rebind.checkpoint import Checkpoint
 
 from .things import FOLDER, batches, net
 
@@ -69,6 +75,70 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "quantize_model: calib_data must give the input 'data'; got 'image'. Name it in the iterator: "
         "NDArrayIter(..., data_name='data').",
     ),
+    "models: number": (lambda: mx.models.get(5), "models.get: name must be text; got 5"),
+    "models: resnet image_shape": (
+        lambda: mx.models.resnet(image_shape=(3,)),
+        "resnet: image_shape must be (channels, height, width); got (3,)",
+    ),
+    "models: mlp hidden": (lambda: mx.models.mlp(hidden=5), "mlp: hidden must be a list; got 5"),
+    "models: mobilenet multiplier": (
+        lambda: mx.models.mobilenet(multiplier="a"),
+        "mobilenet: multiplier must be a number; got the text 'a'",
+    ),
+    "models: mobilenet_v2 multiplier": (
+        lambda: mx.models.mobilenet_v2(multiplier="a"),
+        "mobilenet_v2: multiplier must be a number; got the text 'a'",
+    ),
+    "to_torch: symbol": (lambda: mx.to_torch(5, {}), "to_torch: symbol must be an instance of Symbol; got 5"),
+    "to_torch: arg_params": (
+        lambda: mx.to_torch(net(), None),
+        "to_torch: arg_params must be a dict; got None",
+    ),
+    "to_torch: aux_params": (
+        lambda: mx.to_torch(net(), {}, 5),
+        "to_torch: aux_params must be a dict or None; got 5",
+    ),
+    "to_torch: shapes": (
+        lambda: mx.to_torch(net(), {}, shapes=5),
+        "to_torch: shapes must be a dict or None; got 5",
+    ),
+    "to_torch: name in shapes": (
+        lambda: mx.to_torch(net(), {}, shapes={"dta": (2,)}),
+        "to_torch: shapes must name inputs; got 'dta'; did you mean 'data'",
+    ),
+    "to_torch: shape": (
+        lambda: mx.to_torch(net(), {}, shapes={"data": "a"}),
+        "to_torch: shapes['data']: must be an int or a sequence of ints; got 'a'",
+    ),
+    "write_python: folder": (
+        lambda: rebind.pytorch.write_python(net(), {}, FOLDER + "/no/net.py"),
+        "write_python: the folder ... must exist",
+    ),
+    "to_params: names": (
+        lambda: rebind.pytorch.to_params(torch.nn.Linear(2, 3), 5),
+        "to_params: names must be a path; got 5",
+    ),
+    "to_params: file": (
+        lambda: rebind.pytorch.to_params(torch.nn.Linear(2, 3), __file__),
+        "tools.py' must be a safetensors file of write_python(); ",
+    ),
+    "convert: read_model number": (
+        lambda: rebind.convert.read_model(5),
+        "read_model: path must be a path, or a list of two; got 5",
+    ),
+    "checkpoint: load_checkpoint number": (
+        lambda: mx.model.load_checkpoint(5, 1),
+        "load_checkpoint: prefix must be a path; got 5",
+    ),
+    "checkpoint: load_params number": (
+        lambda: mx.model.load_params(5, 1),
+        "load_checkpoint: prefix must be a path; got 5",
+    ),
+    "checkpoint: no such path": (
+        lambda: mx.model.load_checkpoint(pathlib.Path(FOLDER) / "none", 1),
+        "load_checkpoint: the file ... must exist. There are none of the prefix",
+    ),
+    "checkpoint: prefix": (lambda: Checkpoint(5), "Checkpoint: prefix must be a path; got 5"),
     "models: parameter near": (
         lambda: mx.models.get("lenet", num_clases=3),
         "models.get('lenet'): no argument 'num_clases'; did you mean 'num_classes'?",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import symbol as symbols
-from ..checks import DICT, Kind, check_kind, or_none
+from ..checks import DICT, PATH, Kind, check_kind, or_none
 from ..errors import FormatError, MissingFileError, ParameterError, near_names, shown
 from ..logs import log
 from ..ndarray import NDArray, load, save
@@ -97,9 +97,10 @@ def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
     >>> list(arg_params), aux_params
     (['w'], {})
     """
+    check_kind("load_checkpoint", PATH, prefix=prefix)
     path = params_path(prefix, epoch)
     if not os.path.exists(path):
-        raise _no_file(path, prefix)
+        raise _no_file(path, os.fsdecode(prefix))
     return read_params(path)
 
 
@@ -170,9 +171,10 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
     >>> symbol.list_arguments(), list(arg_params), aux_params
     (['w'], ['w'], {})
     """
+    check_kind("load_checkpoint", PATH, prefix=prefix)
     path = symbol_path(prefix)  # one network for all epochs
     if not os.path.exists(path):
-        raise _no_file(path, prefix)
+        raise _no_file(path, os.fsdecode(prefix))
     return symbols.load(path), *load_params(prefix, epoch)
 
 

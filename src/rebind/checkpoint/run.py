@@ -7,6 +7,7 @@ import os
 import re
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from ..checks import PATH, check_kind
 from ..errors import ArgumentError, FormatError, ParameterError
 from ..files import atomic_write
 from ..logs import log
@@ -90,6 +91,7 @@ class Checkpoint:
             raise ParameterError(
                 f"Checkpoint: on_change must be one of {', '.join(map(repr, get_args(OnChange)))}; got {on_change!r}"
             )
+        check_kind("Checkpoint", PATH, prefix=prefix)
         self.prefix = os.fspath(prefix)
         self.on_change = on_change
         self.every_n_batches = every_n_batches

@@ -155,11 +155,11 @@ def _with_fixed_sizes(
     for name, shape in shapes.items():
         if 0 in shape:
             raise ShapeError(
-                f"export: {target.runtime} takes data of one shape, and sizes of the input {name!r} are free: "
-                f"{ask_for_shape(name, shape)}"
+                f"export: all sizes of the input {name!r} must be given, as {target.runtime} takes data of one fixed "
+                f"shape: {ask_for_shape(name, shape, may_be_free=False)}"
             )
     network = prepared(model, shapes, outputs)
-    note = f"The size of the batch is 1: {target.runtime} takes data of one shape."
+    note = f"The size of the batch is 1: {target.runtime} takes data of one fixed shape."
     return replace(network, left_out=(*network.left_out, note))
 
 

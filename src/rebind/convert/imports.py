@@ -106,7 +106,7 @@ def _read(path: str) -> _Parts:
         raise
     except Exception as error:  # of whatever kind the package has
         raise FormatError(
-            f"import: {path!r} must be a whole file of the kind that its name says; {error}"
+            f"import: {path!r} must be a valid file of the type that its ending names; {error}"
         ) from error
     raise FormatError(f"import: the file must end in .onnx, .pt2 or .safetensors; got {path!r}")
 

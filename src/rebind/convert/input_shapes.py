@@ -250,7 +250,7 @@ def _settled(
     for name, shape in shapes.items():
         if shape is None:
             raise ShapeError(
-                f"the shape of the input {name!r} does not follow from the checkpoint: "
+                f"the shape of the input {name!r} cannot be inferred from the checkpoint: "
                 f"{ask_for_shape(name, _that_fits(graph, {**parameters, **data}, name, None))}"
             )
     if (node := _first_that_needs_sizes(graph, {**parameters, **data})) is None:
@@ -260,7 +260,7 @@ def _settled(
         return sized
     name = next((name for name, shape in data.items() if 0 in shape[1:]), next(iter(data), ""))
     raise ShapeError(
-        f"the sizes of the input {name!r} are needed, since {node.operator.name} {node.name!r} takes all of a "
+        f"all sizes of the input {name!r} must be given, since {node.operator.name} {node.name!r} takes all of a "
         f"picture or sequence as one vector: "
         f"{ask_for_shape(name, _that_fits(graph, {**parameters, **data}, name, data.get(name)))}"
     )
@@ -336,7 +336,7 @@ def _first_that_needs_sizes(graph: Graph, shapes: Mapping[str, Shape]) -> Applic
     return None
 
 
-def ask_for_shape(name: str, shape: Shape | None) -> str:
+def ask_for_shape(name: str, shape: Shape | None, *, may_be_free: bool = True) -> str:
     """Return how to give a shape: an example with the sizes that are known.
 
     >>> ask_for_shape("data", (0, 3, 0, 0))
@@ -344,10 +344,8 @@ def ask_for_shape(name: str, shape: Shape | None) -> str:
     """
     example = [3, 224, 224] if shape is None or len(shape) == 4 else [16] * (len(shape) - 1)
     sizes = [1, *example] if shape is None else [size or other for size, other in zip(shape, [1, *example])]
-    return (
-        f"give it, as in --shape {name}:{','.join(map(str, sizes))} (shape={{{name!r}: {tuple(sizes)}}}); "
-        "0 is a size that stays free."
-    )
+    free = "; 0 is a size that stays free" if may_be_free else ""
+    return f"give it, as in --shape {name}:{','.join(map(str, sizes))} (shape={{{name!r}: {tuple(sizes)}}}){free}."
 
 
 def _state_shapes(graph: Graph, names: Sequence[str], shapes: Mapping[str, Shape]) -> dict[str, Shape]:
@@ -359,6 +357,6 @@ def _state_shapes(graph: Graph, names: Sequence[str], shapes: Mapping[str, Shape
     for name, shape in found.items():
         if shape is None:
             raise ShapeError(
-                f"the shape of the state {name!r} does not follow from the checkpoint: {ask_for_shape(name, (0, 0))}"
+                f"the shape of the state {name!r} cannot be inferred from the checkpoint: {ask_for_shape(name, (0, 0))}"
             )
     return {name: shape for name, shape in found.items() if shape is not None}

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from .. import symbol as symbols
 from ..checkpoint import load_checkpoint, read_params, symbol_path
+from ..checks import LIST, Kind, check_kind
 from ..errors import FormatError, MissingFileError
 from ..ndarray import NDArray
 from ..shapes import Shape
@@ -79,6 +80,7 @@ def read_model(path: PathLike | Sequence[PathLike], epoch: int | None = None) ->
     ('net', ['w'], ('The parameters are those of epoch 3.',))
     """
     if not isinstance(path, (str, os.PathLike)):
+        check_kind("read_model", Kind("a path, or a list of two", LIST.allows), path=path)
         return _from_pair([os.fspath(each) for each in path])
     text = os.fspath(path)
     if re.search(r"\.(tar|tar\.gz|tgz)$", text):

@@ -46,7 +46,7 @@ def _quietly(package: str) -> Iterator[None]:
     except MXNetError:
         raise
     except Exception as error:  # of several kinds; all of them say what of the network is the reason
-        raise MXNetError(f"export: {package} does not take the network: {error}") from error
+        raise MXNetError(f"export: {package} cannot convert the network: {error}") from error
     finally:
         logging.disable(disabled)
 

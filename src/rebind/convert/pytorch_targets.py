@@ -127,7 +127,7 @@ def exported_program(
             warnings.filterwarnings("ignore", r"The tensor attributes .*_flat_weights", UserWarning)
             program = torch.export.export(module, samples, dynamic_shapes=free, strict=False)
     except Exception as error:  # of several kinds; all of them say what of the network is the reason
-        raise MXNetError(f"export: torch.export does not take the network: {error}") from error
+        raise MXNetError(f"export: torch.export cannot export the network: {error}") from error
     return program, names
 
 

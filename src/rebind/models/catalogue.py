@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from ..checks import check_keywords
+from ..checks import TEXT, check_keywords, check_kind
 from ..registry import Registry
 from ..symbol import Symbol
 from .alexnet import alexnet, caffenet
@@ -90,6 +90,7 @@ def get(name: str, **parameters: Any) -> Symbol:
     >>> get("resnet50_v1", num_classes=10).list_outputs()
     ['softmax_output']
     """
+    check_kind("models.get", TEXT, name=name)
     builder = MODELS[name]
     check_keywords(f"models.get({name!r})", parameters, list(inspect.signature(builder).parameters))
     return builder(**parameters)

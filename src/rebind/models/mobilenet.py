@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import symbol as sym
+from ..checks import NUMBER, check_kind
 from ..symbol import Symbol
 from .layers import add, batch_norm, classifier, clip_relu, convolution, global_pool, relu
 
@@ -32,6 +33,7 @@ def mobilenet(num_classes: int = 1000, multiplier: float = 1.0) -> Symbol:
     multiplier
         Share of the channels: 1, 0.75, 0.5, 0.25.
     """
+    check_kind("mobilenet", NUMBER, multiplier=multiplier)
     channels = int(32 * multiplier)
     data = _conv(sym.var("data"), "conv_1", channels, 3, 2, 1)
     for number, (filters, stride) in enumerate(_BLOCKS, start=2):
@@ -57,6 +59,7 @@ def mobilenet_v2(num_classes: int = 1000, multiplier: float = 1.0) -> Symbol:
     multiplier
         Share of the channels; the last convolution has at least 1280.
     """
+    check_kind("mobilenet_v2", NUMBER, multiplier=multiplier)
     channels = round(32 * multiplier)
     data = clip_relu(_linear(sym.var("data"), "first-3x3-conv", channels, 3, 2), "first-3x3-conv-relu6")
     for stage, (wider, filters, count, stride) in enumerate(_STAGES):

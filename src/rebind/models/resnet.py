@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import symbol as sym
 from ..errors import ArgumentError
+from ..shapes import as_shape
 from ..symbol import Symbol
 from .layers import add, batch_norm, classifier, convolution, global_pool, max_pool, relu
 from .sizes import sizes_of
@@ -70,7 +71,10 @@ def resnet(
     >>> resnet(num_layers=18).infer_shape(data=(1, 3, 224, 224))[1]
     [(1, 1000)]
     """
-    small = image_shape[1] <= 32
+    shape = as_shape(image_shape, "resnet: image_shape")
+    if len(shape) != 3:
+        raise ArgumentError(f"resnet: image_shape must be (channels, height, width); got {image_shape!r}")
+    small = shape[1] <= 32
     stages = _small_stages(num_layers) if small else imagenet_stages(num_layers)
     if version == 2:
         return _version2(num_classes, stages, small)

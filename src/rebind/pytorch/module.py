@@ -13,11 +13,13 @@ from typing import Any
 from torch import nn
 
 from .._version import __version__
+from ..checks import DICT, an, check_folder, check_kind, or_none
 from ..dtypes import DTypeLike
+from ..errors import NameLookupError, near_names
 from ..extras import imported
 from ..files import check_free
 from ..ndarray import NDArray
-from ..shapes import Shape
+from ..shapes import Shape, as_shape
 from ..symbol import Symbol
 from .network_writer import WrittenNetwork, write_network
 
@@ -90,12 +92,30 @@ def to_torch(
     >>> module.mxnet_names["fc1.weight"]
     'fc1_weight'
     """
+    check_kind("to_torch", an(Symbol), symbol=symbol)
+    check_kind("to_torch", DICT, arg_params=arg_params)
+    check_kind("to_torch", or_none(DICT), aux_params=aux_params)
+    shapes = _shapes("to_torch", symbol, shapes)
     written = write_network(symbol, {**arg_params, **(aux_params or {})}, shapes, types)
     module: Any = _run(written.source + _PICKLING)
     module.load_state_dict(written.state, strict=True)
     module.mxnet_names, module.mxnet_inputs = written.names, written.inputs
     network: nn.Module = module
     return network
+
+
+def _shapes(who: str, symbol: Symbol, shapes: Mapping[str, Shape] | None) -> dict[str, Shape] | None:
+    """Return the shapes of inputs after a check of them and their names."""
+    check_kind(who, or_none(DICT), shapes=shapes)
+    names = symbol.list_inputs()
+    for name in shapes or {}:
+        if name not in names:
+            raise NameLookupError(f"{who}: shapes must name inputs; got {name!r}{near_names(name, names)}")
+    return (
+        None
+        if shapes is None
+        else {name: as_shape(shape, f"{who}: shapes[{name!r}]") for name, shape in shapes.items()}
+    )
 
 
 def _run(text: str) -> nn.Module:
@@ -143,7 +163,11 @@ def write_python(
         The text, the state, and the names.
     """
     safetensors = imported("safetensors.torch", "safetensors", "write_python")
+    check_kind("write_python", an(Symbol), symbol=symbol)
+    check_kind("write_python", DICT, params=params)
+    shapes = _shapes("write_python", symbol, shapes)
     path = Path(path)
+    check_folder(str(path), "write_python")
     tensors = path.with_suffix(".safetensors")
     if not overwrite:
         check_free("write_python", [path, tensors])

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..errors import MXNetError
+from ..checks import PATH, check_kind
+from ..errors import FormatError, MXNetError
 from ..extras import imported
 from ..ndarray import NDArray, from_torch
 
@@ -73,9 +74,15 @@ def _names(module: nn.Module, names: Mapping[str, str] | str | os.PathLike[str] 
     if isinstance(names, Mapping):
         return names
     if names is not None:
+        check_kind("to_params", PATH, names=names)
         safetensors = imported("safetensors", "safetensors", "to_params")
-        with safetensors.safe_open(os.fspath(names), "pt") as file:
-            found: Any = json.loads((file.metadata() or {}).get("mxnet_names", "null"))
+        try:
+            with safetensors.safe_open(os.fspath(names), "pt") as file:
+                found: Any = json.loads((file.metadata() or {}).get("mxnet_names", "null"))
+        except (safetensors.SafetensorError, json.JSONDecodeError) as error:
+            raise FormatError(
+                f"to_params: {os.fspath(names)!r} must be a safetensors file of write_python(); {error}"
+            ) from error
     else:
         found = getattr(module, "mxnet_names", None)
     if not isinstance(found, Mapping):
