@@ -38,6 +38,22 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "sym.var: attribute 'a' must be a string; got 1",
     ),
     "var attr text": (lambda: sym.var("a", attr="x"), "sym.var: attr must be a dict; got the text 'x'"),
+    "simple_bind shared_arg_names": (
+        lambda: net().simple_bind(mx.cpu(), data=(4, 4), shared_arg_names=5),
+        "Symbol.simple_bind: shared_arg_names must be a list or None; got 5",
+    ),
+    "simple_bind shared_buffer": (
+        lambda: net().simple_bind(mx.cpu(), data=(4, 4), shared_buffer=5),
+        "Symbol.simple_bind: shared_buffer must be a dict or None; got 5",
+    ),
+    "cond then_func": (
+        lambda: sym.contrib.cond(var(), 5, lambda: var()),
+        "contrib.cond: then_func must be a function; got 5",
+    ),
+    "attr name number": (
+        lambda: sym.FullyConnected(var(), num_hidden=3, attr={5: "a"}),
+        "FullyConnected 'fullyconnected0': the names of attributes must be strings; got 5",
+    ),
     "Group symbol": (lambda: sym.Group("a"), "sym.Group: must be given a list of symbols; got 'a'"),
     "Group number": (
         lambda: sym.Group([var(), 3]),

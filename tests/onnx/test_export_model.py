@@ -1,5 +1,6 @@
 """`export_model`: what users of MXNet call, with objects and with files."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,54 @@ def test_parameters_beyond_one_file_go_beside_it(tmp_path: Path, monkeypatch: py
 def test_mistakes(shapes: Any, folder: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(mx.MXNetError, match=says):
         export_model(layer(), PARAMS, shapes, onnx_file_path=str(tmp_path / folder / "f.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"sym": 5}, "export_model: sym must be a Symbol or a path; got 5"),
+        ({"params": 5}, "export_model: params must be a dict, a list of dicts or a path; got 5"),
+        ({"params": {"fc_weight": 5}}, "export_model: 'fc_weight' in params must be an NDArray; got 5"),
+        ({"in_shapes": 5}, "export_model: in_shapes must be a list or None; got 5"),
+        ({"in_shapes": ["a"]}, "export_model: the shape of 'data' must be a list of sizes, .*; got 'a'"),
+        ({"in_shapes": [5], "dynamic": True}, "export_model: the shape of 'data' must be .*; got 5"),
+        ({"in_types": "fp3"}, "export_model: the type of 'data': must be one of .*; got 'fp3'"),
+        ({"onnx_file_path": 5}, "export_model: onnx_file_path must be a path; got 5"),
+    ],
+)
+def test_arguments_of_other_kinds(given: dict[str, Any], says: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "f.onnx")
+    with pytest.raises(mx.MXNetError, match=says):
+        export_model(
+            **{"sym": layer(), "params": PARAMS, "in_shapes": [(2, 4)], "onnx_file_path": path, **given}
+        )
+
+
+@pytest.mark.parametrize(
+    ("read", "says"),
+    [
+        (mx.onnx.import_model, "import_model: "),
+        (mx.onnx.get_model_metadata, "get_model_metadata: "),
+        (lambda file: mx.onnx.import_to_gluon(file, mx.cpu()), "import_to_gluon: "),
+    ],
+)
+def test_files_of_other_kinds(read: Callable[[Any], object], says: str, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.onnx"
+    damaged.write_bytes(b"damaged" * 50)
+    with pytest.raises(mx.MXNetError, match=f"{says}'.*damaged.onnx' is not an ONNX model"):
+        read(damaged)
+    with pytest.raises(mx.MXNetError, match=f"{says}no file '.*none.onnx'"):
+        read(tmp_path / "none.onnx")
+    with pytest.raises(mx.MXNetError, match=f"{says}model_file must be a path; got 5"):
+        read(5)
+
+
+def test_import_arguments_of_other_kinds(tmp_path: Path) -> None:
+    path = export_model(layer(), PARAMS, [(2, 4)], onnx_file_path=str(tmp_path / "f.onnx"))
+    with pytest.raises(mx.MXNetError, match="import_model: constants must be a dict or None; got 5"):
+        mx.onnx.import_model(path, constants=5)  # type: ignore[arg-type]
+    with pytest.raises(mx.MXNetError, match="import_to_gluon: ctx must be a Device or a list of them; got 5"):
+        mx.onnx.import_to_gluon(path, 5)  # type: ignore[arg-type]
 
 
 def test_an_output_that_is_there_twice_has_two_names(tmp_path: Path) -> None:

@@ -132,6 +132,8 @@ class CachedOp:
 
 def _written(made: Sequence[NDArray], out: NDArray | Sequence[NDArray]) -> NDArray | Sequence[NDArray]:
     targets = [out] if isinstance(out, NDArray) else out
+    if not isinstance(targets, (list, tuple)) or not all(isinstance(each, NDArray) for each in targets):
+        raise ArgumentError(f"CachedOp: out must be an NDArray or a list of them; got {out!r}")
     if len(targets) != len(made):
         raise ArgumentError(f"CachedOp: out must hold {len(made)} arrays; got {len(targets)}")
     for target, value in zip(targets, made, strict=True):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
 import onnx_ir as ir
 
-from ..checks import check_writable
-from ..dtypes import DTypeLike
-from ..errors import MXNetError
+from ..checks import INT, LIST, PATH, Kind, check_kind, check_writable, or_none
+from ..dtypes import DTypeLike, torch_dtype
+from ..errors import ArgumentError, MXNetError, ShapeError, shown
 from ..graph import Application, Deployment, Entry, Graph, deployed
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
@@ -24,6 +25,16 @@ __all__ = ["export_model"]
 
 _Params: TypeAlias = "Mapping[str, NDArray] | Sequence[Mapping[str, NDArray]]"
 _Shape: TypeAlias = "Sequence[int | str | None]"
+
+_NETWORK = Kind("a Symbol or a path", lambda value: isinstance(value, Symbol) or PATH.allows(value))
+_DICTS = Kind(
+    "a dict, a list of dicts or a path",
+    lambda value: (
+        isinstance(value, Mapping)
+        or PATH.allows(value)
+        or (LIST.allows(value) and all(isinstance(each, Mapping) for each in value))
+    ),
+)
 
 #: A protobuf file holds less than 2 GiB; the rest is for the graph itself.
 _LARGEST_FILE = 2**31 - 2**24
@@ -91,21 +102,29 @@ def export_model(
     ...     ir.load(path).graph.outputs[0].name
     'relu'
     """
+    check_kind("export_model", _NETWORK, sym=sym)
+    check_kind("export_model", _DICTS, params=params)
+    check_kind("export_model", PATH, onnx_file_path=onnx_file_path)
     check_writable(onnx_file_path, "export_model")
     symbol = sym if isinstance(sym, Symbol) else load_symbol(sym)
     arrays = _parameters(params)
     deployment = _deployed_with_features(symbol.graph, arrays)
     inputs = [node.name for node in deployment.graph.variables if node.name not in arrays]
+    given_shapes = {
+        "in_shapes": in_shapes,
+        "dynamic_input_shapes": dynamic_input_shapes,
+        "input_shape": input_shape,
+    }
+    check_kind("export_model", or_none(LIST), **given_shapes)
     fixed = in_shapes if in_shapes is not None else input_shape
     shapes = (dynamic_input_shapes or _free(fixed)) if dynamic else fixed
     given = in_types if input_type is None else input_type
     types: list[Any] = list(given) if isinstance(given, list | tuple) else [given] * len(inputs)
     _check_count("shapes", shapes or (), inputs)
     _check_count("types", types, inputs)
-    sizes = {
-        name: tuple(0 if size is None else size for size in shape)
-        for name, shape in zip(inputs, shapes or (), strict=True)
-    }
+    for name, dtype in zip(inputs, types, strict=True):
+        torch_dtype(dtype, f"export_model: the type of {name!r}")
+    sizes = {name: _sizes(name, shape) for name, shape in zip(inputs, shapes or (), strict=True)}
     model = to_onnx(
         Symbol(deployment.graph), arrays, sizes, dict(zip(inputs, types, strict=True)), opset=opset
     )
@@ -144,15 +163,29 @@ def _parameters(params: _Params | str | os.PathLike) -> dict[str, NDArray]:
             )
         params = loaded
     dicts = [params] if isinstance(params, Mapping) else params
-    return {
-        name.removeprefix("arg:").removeprefix("aux:"): value
-        for arrays in dicts
-        for name, value in arrays.items()
-    }
+    found: dict[str, NDArray] = {}
+    for name, value in itertools.chain.from_iterable(arrays.items() for arrays in dicts):
+        if not isinstance(value, NDArray):
+            raise ArgumentError(f"export_model: {name!r} in params must be an NDArray; got {shown(value)}")
+        found[name.removeprefix("arg:").removeprefix("aux:")] = value
+    return found
 
 
 def _free(shapes: Sequence[_Shape] | None) -> list[_Shape] | None:
-    return None if shapes is None else [(None,) * len(shape) for shape in shapes]
+    if shapes is None:
+        return None
+    return [(None,) * len(shape) if isinstance(shape, Sized) else shape for shape in shapes]
+
+
+def _sizes(name: str, shape: _Shape) -> tuple[int | str, ...]:
+    """Return a shape with 0 for None; an error for what is no shape."""
+    sizes = tuple(shape) if LIST.allows(shape) else None
+    if sizes is None or not all(size is None or isinstance(size, str) or INT.allows(size) for size in sizes):
+        raise ShapeError(
+            f"export_model: the shape of {name!r} must be a list of sizes, each an int, a name or None; "
+            f"got {shown(shape)}"
+        )
+    return tuple(0 if size is None else size for size in sizes)
 
 
 def _check_count(what: str, values: Sequence[object], inputs: Sequence[str]) -> None:

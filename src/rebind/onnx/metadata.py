@@ -7,6 +7,7 @@ import os
 import onnx_ir as ir
 
 from .export.translations import TRANSLATIONS
+from .reading.files import load_model
 
 __all__ = ["get_model_metadata", "get_operator_support"]
 
@@ -34,7 +35,7 @@ def get_model_metadata(model_file: str | os.PathLike) -> dict[str, list[tuple]]:
     ...     get_model_metadata(export_model(net, {}, [(2, 3)], onnx_file_path=f"{folder}/relu.onnx"))
     {'input_tensor_data': [('data', (2, 3), 1)], 'output_tensor_data': [('relu', (2, 3))]}
     """
-    graph = ir.load(model_file).graph
+    graph = ir.from_proto(load_model(model_file, "get_model_metadata")).graph
     # Files of opsets before 9 have parameters among the inputs.
     inputs = [each for each in graph.inputs if each.name not in graph.initializers]
     return {

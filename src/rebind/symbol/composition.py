@@ -88,6 +88,8 @@ def _node(
         # A symbol keeps it as an attribute, which is what others are given for.
         warn_ignored(op.signature, [key for key in given if not symbol_json.is_attribute(key)], called_as)
     for key, value in attr.items():
+        if not isinstance(key, str):
+            raise ParameterError(f"the names of attributes must be strings; got {key!r}", argument="attr")
         if not isinstance(value, (str, numbers.Number)):
             raise ParameterError(f"attribute {key!r} must be a string; got {value!r}", argument=key)
     # Later wins: what the call gives over `attr`, and that over the scope's.

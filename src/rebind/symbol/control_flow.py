@@ -189,6 +189,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
     """
     if not isinstance(pred, Symbol):
         raise ArgumentError(f"contrib.cond: pred must be a Symbol; got {pred!r}")
+    check_kind("contrib.cond", FUNCTION, then_func=then_func, else_func=else_func)
     graphs, outsides, nestings = [], [], []
     # The condition is a graph as well, though it is given as a symbol.
     for part, which, function in (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import files
 from ..absent import absent_function, old_names
-from ..checks import DICT, PATH, an, check_kind, or_none, warn_user
+from ..checks import DICT, LIST, PATH, an, check_kind, or_none, warn_user
 from ..completion import hides
 from ..device import Device, as_device
 from ..dtypes import DTypeLike, torch_dtype
@@ -305,6 +305,8 @@ class Symbol(OperatorMethods):
         dicts = {"type_dict": type_dict, "stype_dict": stype_dict, "group2ctx": group2ctx}
         check_kind("Symbol.simple_bind", or_none(DICT), **dicts)
         check_kind("Symbol.simple_bind", or_none(an(Executor)), shared_exec=shared_exec)
+        check_kind("Symbol.simple_bind", or_none(LIST), shared_arg_names=shared_arg_names)
+        check_kind("Symbol.simple_bind", or_none(DICT), shared_buffer=shared_buffer)
         stypes = _storage_types(stype_dict or {})
         for name, dtype in (type_dict or {}).items():
             if dtype is not None:

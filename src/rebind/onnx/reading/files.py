@@ -13,6 +13,7 @@ import onnx_ir as ir
 import onnx
 from onnx import inliner, shape_inference
 
+from ...checks import DICT, PATH, check_kind, or_none
 from ...errors import FormatError, MissingFileError, MXNetError
 from ...ndarray import NDArray
 from .readings import find_reading
@@ -23,17 +24,18 @@ __all__ = ["load_model", "prepare_model"]
 _OPSET_OF_MXNET = 13
 
 
-def load_model(file: str | os.PathLike[str]) -> onnx.ModelProto:
-    """Read a file; numbers that lie in other files are left there."""
+def load_model(file: str | os.PathLike[str], who: str = "import_model") -> onnx.ModelProto:
+    """Read a file; numbers that lie in other files are left there. Errors begin with `who`."""
+    check_kind(who, PATH, model_file=file)
     path = Path(file)
     if not path.is_file():
-        raise MissingFileError(f"import_model: no file {str(path)!r}")
+        raise MissingFileError(f"{who}: no file {str(path)!r}")
     try:
         model = onnx.load(path, load_external_data=False)
     except Exception as error:  # protobuf has its own class for each kind of damage
-        raise FormatError(f"import_model: {str(path)!r} is not an ONNX model: {error}") from error
+        raise FormatError(f"{who}: {str(path)!r} is not an ONNX model: {error}") from error
     if not model.HasField("graph"):
-        raise FormatError(f"import_model: {str(path)!r} is not an ONNX model: it has no graph")
+        raise FormatError(f"{who}: {str(path)!r} is not an ONNX model: it has no graph")
     return model
 
 
@@ -51,6 +53,7 @@ def prepare_model(
     constants
         Numbers of inputs that become constants.
     """
+    check_kind("import_model", or_none(DICT), constants=constants)
     # Shapes are inferred without what onnx calls data propagation: that would make the numbers of any ConstantOfShape,
     # as many as a file of a hundred bytes asks for. What a constant or a shape gives is computed in `folding`.
     _check_opset(model)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...device import Device
+from ...device import Device, as_devices
 from ...gluon import SymbolBlock
 from ...ndarray import NDArray
 from ...symbol import Symbol, var
@@ -64,8 +64,8 @@ def import_model(
     >>> sym.list_arguments(), sym.list_outputs(), arg_params
     (['x'], ['y_output'], {})
     """
-    path = Path(model_file)
-    return read_model(load_model(path), path.parent, constants=constants)[:3]
+    model = load_model(model_file)
+    return read_model(model, Path(model_file).parent, constants=constants)[:3]
 
 
 def read_model(
@@ -111,12 +111,13 @@ def import_to_gluon(model_file: str | os.PathLike[str], ctx: Device) -> SymbolBl
     >>> block(mx.nd.array([[-1, 2]])).asnumpy().tolist()
     [[0.0, 2.0]]
     """
-    path = Path(model_file)
-    symbol, arg_params, aux_params, inputs = read_model(load_model(path), path.parent)
+    devices = as_devices(ctx, "import_to_gluon: ctx")
+    model = load_model(model_file, "import_to_gluon")
+    symbol, arg_params, aux_params, inputs = read_model(model, Path(model_file).parent)
     block = SymbolBlock(symbol, [var(name) for name in inputs])
     values = {**arg_params, **aux_params}
     for name, parameter in block.collect_params().items():
         parameter.shape, parameter.dtype = values[name].shape, values[name].dtype
-        parameter.initialize(ctx=ctx)
+        parameter.initialize(ctx=devices)
         parameter.set_data(values[name])
     return block
