@@ -11,6 +11,22 @@ from rebind import nd, sym
 from .things import matrix, var
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
+    "nan for integers": (
+        lambda: nd.ones((2,), dtype="int32") + float("nan"),
+        "_plus_scalar: scalar must be finite for type int32; got nan",
+    ),
+    "infinity for integers": (
+        lambda: nd.ones((2,), dtype="uint8") / float("inf"),
+        "_div_scalar: scalar must be finite for type uint8; got inf",
+    ),
+    "clip of booleans": (
+        lambda: nd.ones((2,), dtype="bool").clip(0, 1),
+        "clip: data must not be of type bool. Convert it with astype().",
+    ),
+    "relu of booleans": (
+        lambda: nd.relu(nd.ones((2,), dtype="bool")),
+        "relu: cannot compute with arrays of this type; got data bool. Convert with astype().",
+    ),
     "int text": (
         lambda: nd.FullyConnected(matrix(), nd.ones((3, 3)), nd.ones((3,)), num_hidden="ten"),
         "FullyConnected: num_hidden must be an int >= 1; got 'ten'",

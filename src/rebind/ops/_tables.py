@@ -19,7 +19,7 @@ from ..dtypes import number_in
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape
-from ._types import Double
+from ._types import Double, whole_number
 from .declaration import Operator, Shapes, one_shape, operator
 
 __all__ = ["BINARY", "SCALAR", "UNARY", "Row", "binary", "broadcast", "scalar", "unary"]
@@ -198,9 +198,9 @@ def _with_integers(data: Tensor, number: float, is_int: bool) -> tuple[Tensor, f
     """Return an integer array and a number in the type in which MXNet computes with them."""
     if not is_int:
         return data.to(dtype=torch.float64), number
+    number = whole_number(number, "scalar", data.dtype)
     if data.dtype is torch.bool:
-        return data.to(dtype=torch.int64), int(number)
-    number = int(number)
+        return data.to(dtype=torch.int64), number
     if data.dtype is not torch.int64:  # what does not fit wraps around, as a cast in C does
         bits = torch.iinfo(data.dtype).bits
         low = torch.iinfo(data.dtype).min

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, TypeAlias
 
 import torch
 from torch import Tensor
 
 from .. import dtypes
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..params import AtLeast, Listed
 from ..shapes import Shape
 
@@ -33,6 +34,7 @@ __all__ = [
     "Workspace",
     "made_shape",
     "require_floating",
+    "whole_number",
 ]
 
 #: A shape in which a size may be 0.
@@ -89,6 +91,19 @@ def require_floating(array: Tensor, name: str = "data") -> None:
             f"{name} must be of a floating type; got {dtypes.name(array.dtype)}. Convert it with astype().",
             argument=name,
         )
+
+
+def whole_number(value: float, name: str, dtype: torch.dtype) -> int:
+    """Return a number cut to a whole one; nan and infinity are errors.
+
+    >>> whole_number(2.7, "value", torch.int32)
+    2
+    """
+    if not math.isfinite(value):
+        raise ParameterError(
+            f"{name} must be finite for type {dtypes.name(dtype)}; got {value}", argument=name
+        )
+    return int(value)
 
 
 def made_shape(shape: Shape | None, default: Shape = ()) -> Shape:

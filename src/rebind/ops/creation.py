@@ -15,7 +15,7 @@ from torch import Tensor
 from ..dtypes import number_in
 from ..params import AtLeast, Params
 from ..shapes import Shape
-from ._types import AnyType, Double, Long, MatrixType, NumericType, SizesOrNone, made_shape
+from ._types import AnyType, Double, Long, MatrixType, NumericType, SizesOrNone, made_shape, whole_number
 from .declaration import TypeSlots, operator
 
 __all__ = ["arange", "eye", "full", "linspace", "ones", "zeros", "zeros_without_dtype"]
@@ -87,7 +87,9 @@ def full(
     >>> full(shape=(2,), value=2.5)
     tensor([2.5000, 2.5000])
     """
-    number: float = value if dtype.is_floating_point or dtype is torch.bool else int(value)
+    number: float = (
+        value if dtype.is_floating_point or dtype is torch.bool else whole_number(value, "value", dtype)
+    )
     return torch.full(made_shape(shape), number_in(dtype, number), dtype=dtype, device=device)
 
 
@@ -151,6 +153,8 @@ def _(p: Params) -> str | None:
     if p.step == 0:
         return "step must not be 0; got 0"
     start, stop = (p.start, p.stop) if p.stop is not None else (0, p.start)
+    if not all(map(math.isfinite, (start, stop, p.step))):
+        return f"start, stop and step must be finite; got {start}, {stop} and {p.step}"
     if (stop - start) * p.step <= 0 and not p.infer_range:
         side = "above" if p.step > 0 else "below"
         return f"stop must be {side} start with step={p.step}; got start={start} and stop={stop}"

@@ -231,9 +231,10 @@ def _declare_like(d: Distribution) -> None:
 
     name = f"random_{d.kind}_like"
     doc = f"Draws from {d.doc_like}, as many and of the type of `data`."
-    operator(f"_{name}", same_shape=True, head_gradient=False)(
+    op = operator(f"_{name}", same_shape=True, head_gradient=False)(
         with_signature(function, name, doc, d.settings)
     )
+    op.check(d.check)
 
 
 def _declare_sample(d: Distribution) -> None:

@@ -76,7 +76,8 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
             f"{text.splitlines()[0]}. This program can no longer use the GPU; restart it. A common cause is an index "
             "outside of its axis. With CUDA_LAUNCH_BLOCKING=1 in the environment the error names the operator at fault."
         )
-    if "not implemented for '" in text:  # torch has no kernel for the type
+    is_of_bool = "bool" in text.lower() and any(tensor.dtype is torch.bool for tensor in present)
+    if "not implemented for '" in text or is_of_bool:  # torch has no kernel for the type
         types = ", ".join(f"{name} {dtypes.name(t.dtype)}" for name, t in zip(names, present, strict=False))
         return DTypeError(f"cannot compute with arrays of this type; got {types}. Convert with astype().")
     # A number without axes may be on the CPU for any device; those of shapes alone are nowhere.
@@ -94,7 +95,10 @@ def _in_words(error: Exception, op: Operator, tensors: Sequence[Tensor | None], 
     found = misfit(op, shapes, p)
     if found is not None:
         return found
-    listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+    listed = ", ".join(
+        f"{name} {tuple(tensor.shape)} {dtypes.name(tensor.dtype)}"
+        for name, tensor in zip(names, present, strict=False)
+    )
     return ShapeError(f"inputs do not fit; got {listed or 'no inputs'}. PyTorch says: {text.splitlines()[0]}")
 
 

@@ -251,7 +251,7 @@ def _index(data: Tensor, indices: Tensor) -> Tensor:
 
 
 def _coordinates(indices: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
-    if not 0 < indices.shape[0] <= len(shape):
+    if not indices.ndim or not 0 < indices.shape[0] <= len(shape):
         raise ShapeError(
             f"indices must have 1 to {len(shape)} rows of coordinates, one for each axis of {shape}; "
             f"got shape {tuple(indices.shape)}"
@@ -328,8 +328,7 @@ def ravel_multi_index(data: Tensor, *, shape: ShapeOrNone = None) -> Tensor:
     >>> ravel_multi_index(torch.tensor([[0, 1], [2, 1]]), shape=(2, 3))  # (0, 2) and (1, 1)
     tensor([2, 4])
     """
-    rows = data.shape[0]
-    if not shape or len(shape) != rows:
+    if not shape or not data.ndim or len(shape) != data.shape[0]:
         raise ShapeError(
             f"shape must have one size for each row of coordinates in data of shape {tuple(data.shape)}; got {shape}"
         )

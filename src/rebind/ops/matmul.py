@@ -49,6 +49,10 @@ def dot(
         left, right = lhs.t() if transpose_a else lhs, rhs.t() if transpose_b else rhs
         if left.shape[1] == right.shape[0]:
             return torch.mm(left, right)
+    if not lhs.ndim or not rhs.ndim:
+        raise ShapeError(
+            f"lhs and rhs must have 1 axis or more; got shapes {tuple(lhs.shape)} and {tuple(rhs.shape)}"
+        )
     if lhs.ndim == 1 and rhs.ndim == 1 and (transpose_a or transpose_b):
         raise ShapeError(
             f"transpose_a and transpose_b must be False for two vectors; got {transpose_a} and {transpose_b}"

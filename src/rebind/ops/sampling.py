@@ -81,6 +81,10 @@ def sample_multinomial(
     """
     if data.ndim not in (1, 2):
         raise ShapeError(f"data must have shape (C,) or (N, C); got {tuple(data.shape)}")
+    if not data.shape[-1]:
+        raise ShapeError(
+            f"the last axis of data must have a probability or more; got shape {tuple(data.shape)}"
+        )
     count = 1
     for size in shape:
         count *= size
@@ -103,6 +107,8 @@ def shuffle(data: Tensor, *, generator: Source | None = None) -> Tensor:
     >>> shuffle(torch.tensor([1, 2, 3])).sort().values
     tensor([1, 2, 3])
     """
+    if not data.ndim:
+        raise ShapeError("data must have 1 axis or more; got shape ()")
     order = draws.permutation(data.shape[0], generator, device=data.device)
     return torch.index_select(data, 0, order)
 

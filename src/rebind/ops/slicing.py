@@ -17,7 +17,7 @@ from ..dtypes import number_in
 from ..errors import ShapeError
 from ..params import Params
 from ..shapes import Shape, normalize_axis
-from ._types import Double
+from ._types import Double, whole_number
 from .declaration import Shapes, operator
 
 __all__ = ["Bounds", "slice", "slice_assign", "slice_assign_scalar", "slice_axis", "slice_like"]
@@ -201,5 +201,9 @@ def slice_assign_scalar(
     tensor([7., 0., 7., 0.])
     """
     region = _region(tuple(data.shape), begin, end, step)
-    value = number_in(data.dtype, scalar) if data.is_floating_point() else int(scalar)
+    value = (
+        number_in(data.dtype, scalar)
+        if data.is_floating_point()
+        else whole_number(scalar, "scalar", data.dtype)
+    )
     return _replaced(data, region, value)

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..errors import DTypeError
 from ..grad_mode import is_recorded
 from ..params import Params
 from ..shapes import Shape
@@ -325,6 +326,8 @@ def clip(data: Tensor, *, a_min: float, a_max: float) -> Tensor:
     tensor([-1.0000,  0.5000,  1.0000])
     """
     if not data.is_floating_point():
+        if data.dtype is torch.bool:
+            raise DTypeError("data must not be of type bool. Convert it with astype().", argument="data")
         bounds = torch.iinfo(data.dtype)
         # Bounds beyond the type would wrap around.
         a_min, a_max = (int(max(bounds.min, min(bounds.max, bound))) for bound in (a_min, a_max))
