@@ -35,7 +35,7 @@ SIZES: dict[str, tuple[int, ...]] = {
 OTHERS = (2, 3, 64, 64)
 
 #: Hundreds of layers, of which each rounds.
-DEEP = {"resnet152", "resnet200", "resnet269", "inception_resnet_v2", "densenet201"}
+DEEP = {"resnet152", "resnext152", "resnet200", "resnet269", "inception_resnet_v2", "densenet201"}
 #: Of all kinds, and soon done: they run with the other tests.
 QUICK = {
     "mlp",
