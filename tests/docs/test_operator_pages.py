@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -76,6 +78,18 @@ def test_a_page_has_all_that_a_reader_asks_for() -> None:
         "3 recorded calls", "Largest difference of outputs: 2e-08. All gradients are equal.",
     ):  # fmt: skip
         assert part in text
+
+
+def test_the_style_of_the_site_names_sections_that_are_there() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    pages = [path.read_text(encoding="utf-8") for path in docs.glob("*.md")]
+    pages.append(page("relu", ["relu"], Facts({"relu": Comparison()}, {"relu": "Relu"}, {})))
+    titles = [title for text in pages for title in re.findall(r"^#+ (.+)", text, re.MULTILINE)]
+    ids = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    style = (docs / "_static" / "site.css").read_text(encoding="utf-8")
+    assert set(re.findall(r"section#([\w-]+)", style)) <= ids
+    for start in re.findall(r'section\[id\^="([\w-]+)"\]', style):
+        assert any(each.startswith(start) for each in ids), start
 
 
 def test_a_page_without_a_recorded_call_says_why() -> None:
