@@ -26,6 +26,8 @@ from tools.operator_pages import (
 from tools.operator_topics import topics
 
 import rebind as mx
+from rebind.ops import find
+from rebind.ops.frontend import documentation, split_docstring
 
 OPERATORS = {first_name(names[0]): names for names in names_by_operator().values()}
 HERE = [name for name in OPERATORS if name not in LEFT_OUT]
@@ -78,6 +80,20 @@ def test_a_page_has_all_that_a_reader_asks_for() -> None:
         "3 recorded calls", "Largest difference of outputs: 2e-08. All gradients are equal.",
     ):  # fmt: skip
         assert part in text
+
+
+#: What unrolls them writes their parameters; nobody else does.
+LOOPS = {"_foreach", "_while_loop", "_cond"}
+
+
+def test_each_parameter_has_a_meaning() -> None:
+    missing = []
+    for name in HERE:
+        _, sections = split_docstring(documentation(find(name), "array", ""))
+        entries = re.split(r"^(?=\S)", sections.get("Parameters", ""), flags=re.MULTILINE)
+        without = [entry.strip() for entry in entries if entry and "\n " not in entry]
+        missing += [f"{name}: {entry}" for entry in without if not re.search(" : arrays?", entry)]
+    assert [each for each in missing if each.partition(":")[0] not in LOOPS] == []
 
 
 def test_the_style_of_the_site_names_sections_that_are_there() -> None:

@@ -1379,7 +1379,7 @@ def _zeros_without_dtype(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32."""
+    """Array of zeros whose type others decide; alone it is float32."""
 
 def _ones(
     shape: int | Sequence[int] | None = (),

@@ -33,6 +33,13 @@ __all__ = [
 def expand_dims(data: Tensor, *, axis: int) -> Tensor:
     """`data` with a new axis of size 1 before position `axis`.
 
+    Parameters
+    ----------
+    axis
+        The position; a negative number counts from the end of the result.
+
+    Examples
+    --------
     >>> expand_dims(torch.zeros(2, 3), axis=1).shape
     torch.Size([2, 1, 3])
     """
@@ -65,6 +72,13 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
 def squeeze(data: Tensor, *, axis: tuple[int, ...] | None = None) -> Tensor:
     """`data` without axes of size 1: those of `axis`, or all of them. One axis is always left.
 
+    Parameters
+    ----------
+    axis
+        The axes, each of size 1; all such axes by default.
+
+    Examples
+    --------
     >>> squeeze(torch.zeros(2, 1, 3)).shape
     torch.Size([2, 3])
     """
@@ -167,6 +181,13 @@ def _swapped(shape: Shape | None, p: Params) -> Shape | None:
 def reverse(data: Tensor, *, axis: tuple[int, ...]) -> Tensor:
     """`data` with the order along some axes reversed.
 
+    Parameters
+    ----------
+    axis
+        The axes.
+
+    Examples
+    --------
     >>> reverse(torch.tensor([[1, 2], [3, 4]]), axis=(1,))
     tensor([[2, 1],
             [4, 3]])

@@ -45,8 +45,15 @@ def zeros(
 def zeros_without_dtype(
     *, shape: SizesOrNone = None, ctx: str = "", dtype: int = -1, device: torch.device | None = None
 ) -> Tensor:
-    """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32.
+    """Array of zeros whose type others decide; alone it is float32.
 
+    Parameters
+    ----------
+    dtype
+        No effect here; accepted for old programs.
+
+    Examples
+    --------
     >>> zeros_without_dtype(shape=(2,))
     tensor([0., 0.])
     """

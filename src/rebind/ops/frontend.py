@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 from ..checks import warn_user
 from ..errors import ArgumentError, near_names
 from ..first_use import OnFirstUse
+from ._meanings import meaning
 from .declaration import OPERATORS, Operator, Signature
 
 __all__ = [
@@ -186,10 +187,11 @@ def documentation(op: Operator, kind: str, extra: str) -> str:
     """Return the help text of `nd.X` or `sym.X`.
 
     It is the operator's own docstring with all inputs and parameters in the section *Parameters*: types, bounds and
-    defaults from the signature, meanings from the docstring. Examples on tensors are left out.
+    defaults from the signature, meanings from the docstring, or from the table of the family. Examples on tensors
+    are left out.
 
-    >>> documentation(OPERATORS["clip"], "NDArray", "out : NDArray").splitlines()[4:]
-    ['data : NDArray', 'a_min : a float, required', 'a_max : a float, required', 'out : NDArray']
+    >>> documentation(OPERATORS["clip"], "NDArray", "out : NDArray").splitlines()[4:7]
+    ['data : NDArray', 'a_min : a float, required', '    The lower bound.']
     """
     summary, sections = split_docstring(
         inspect.cleandoc(op.kernels.function.__doc__ or f"The operator {op.name}.")
@@ -204,7 +206,8 @@ def documentation(op: Operator, kind: str, extra: str) -> str:
         lines += meanings.get(entry.name, ())
     for p in op.signature.parameters.values():
         lines.append(f"{p.name} : {p.type_text}{', required' if p.required else f', default {p.default!r}'}")
-        lines += meanings.get(p.name, ())
+        shared = meaning(op.kernels.function.__module__, p.name)
+        lines += meanings.get(p.name) or ([f"    {shared}"] if shared else [])
     text = "\n".join([*lines, extra])
     for title, body in sections.items():
         text += f"\n\n{title}\n{'-' * len(title)}\n{body}"

@@ -1505,7 +1505,7 @@ def _zeros_without_dtype(
     attr: Mapping[str, str] | None = None,
     **attributes: Unpack[_Attributes],
 ) -> Symbol:
-    """Array of zeros whose type others decide; `dtype` has no effect, alone it is float32."""
+    """Array of zeros whose type others decide; alone it is float32."""
 
 def _ones(
     shape: int | Sequence[int] | None = (),
