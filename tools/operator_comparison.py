@@ -17,7 +17,7 @@ from tools.onnx_table import relative_error
 import rebind as mx
 from rebind.ops import find
 
-__all__ = ["Comparison", "comparisons", "recorded_calls"]
+__all__ = ["Comparison", "comparisons", "recorded_calls", "update_operator"]
 
 #: Half precision has too few digits to say anything of the formula.
 _PRECISE = ("float32", "float64")
@@ -74,7 +74,7 @@ def comparisons() -> dict[str, Comparison]:
             comparison.calls += 1
             _compare_layer(comparison, arrays, layers.compute(name, given, arrays))
         for case in updates.CASES.values():
-            comparison = found.setdefault(_update_operator(case), Comparison())
+            comparison = found.setdefault(update_operator(case), Comparison())
             comparison.calls += 1
             _compare_update(comparison, case)
     return found
@@ -99,7 +99,8 @@ def _compare_layer(comparison: Comparison, recorded: layers.Arrays, found: layer
             comparison.add(what, array.detach().numpy(), recorded[kind][key])
 
 
-def _update_operator(case: Update) -> str:
+def update_operator(case: Update) -> str:
+    """Return the first name of a case's operator."""
     return find(f"_{case.operator.replace('.', '_')}" if "." in case.operator else case.operator).name
 
 

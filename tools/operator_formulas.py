@@ -1,6 +1,7 @@
 """What operators compute, and the gradients of their inputs, as the lines of ``operator_formulas.txt``.
 
-Lines that are code are run on the recorded calls of MXNet 1.9.1 (``tests/docs/test_operator_formulas.py``).
+Lines that are code are run on the recorded calls of MXNet 1.9.1, and beside the operators themselves
+(``tests/docs/test_operator_formulas.py``).
 """
 
 from __future__ import annotations
@@ -8,27 +9,16 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import special
+from tools.formula_elements import REDUCERS, assign_elements, assigned, assigns_elements, indices
+from tools.formula_words import NAMES
 
 __all__ = ["evaluate", "formula", "formulas", "gradient", "is_code"]
 
 _TEXT = Path(__file__).with_suffix(".txt")
-_NAMES: dict[str, Any] = {
-    name: getattr(np, name)
-    for name in (
-        "abs", "all", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmin", "argsort",
-        "cbrt", "clip", "cos", "cosh", "exp", "expand_dims", "flip", "floor", "full_like", "log", "log10", "log2",
-        "maximum", "minimum", "ones_like", "pi", "repeat", "sign", "sin", "sinh", "sort", "sqrt", "swapaxes", "take",
-        "tan", "tanh", "tile", "transpose", "trunc", "where", "zeros_like",
-    )
-}  # fmt: skip
-_NAMES |= {name: getattr(special, name) for name in ("digamma", "erf", "erfinv", "gamma")}
-_NAMES["len"] = len
 
 
 @functools.cache
@@ -48,41 +38,109 @@ def formulas() -> dict[str, list[str]]:
 
 def formula(name: str) -> list[str]:
     """Return the lines of the results; empty where the operator has none."""
-    return [line for line in formulas().get(name, []) if not line.startswith("d_")]
+    return list(_chosen(formulas().get(name, []), lambda line: not line.startswith("d_")))
 
 
 def gradient(name: str) -> list[str]:
     """Return the lines of the gradients."""
-    return [line for line in formulas().get(name, []) if line.startswith("d_")]
+    return list(_chosen(formulas().get(name, []), lambda line: line.startswith("d_")))
+
+
+def _chosen(lines: Sequence[str], wanted: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the lines that are wanted, with the conditions before them."""
+    conditions: list[str] = []
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        conditions = [each for each in conditions if len(each) - len(each.lstrip()) < indent]
+        if line.lstrip().startswith(("if ", "elif ", "else:")):
+            conditions.append(line)
+        elif wanted(line.lstrip()):
+            yield from conditions
+            conditions = []
+            yield line
 
 
 def is_code(lines: list[str], given: set[str]) -> bool:
-    """Return whether lines only assign to names, and use no others than those that are given and NumPy's.
+    """Return whether lines only assign, and use no names but those that are given, NumPy's, and indices.
 
-    >>> is_code(["out = exp(data)"], {"data"}), is_code(["out[i] = data[n, i]"], {"data"})
-    (True, False)
+    >>> is_code(["out = exp(data)"], {"data"}), is_code(["out[i] = data[i, i]"], {"data"})
+    (True, True)
+    >>> is_code(["out = the largest of data"], {"data"})
+    False
     """
-    known = set(_NAMES) | given
-    for line in lines:
-        try:
-            [statement] = ast.parse(line).body
-        except (SyntaxError, ValueError):
-            return False
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
-            return False
-        read = {node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)}
-        if not read <= known:
-            return False
-        known.add(statement.targets[0].id)
-    return bool(lines)
+    try:
+        body = ast.parse("\n".join(lines)).body
+    except (SyntaxError, ValueError):
+        return False
+    return bool(body) and _assigns_only(body, set(NAMES) | given)
 
 
-def evaluate(lines: list[str], values: Mapping[str, Any]) -> dict[str, Any]:
+def _assigns_only(body: list[ast.stmt], known: set[str]) -> bool:
+    """Return whether statements only assign; add the names that they assign to those that are known."""
+    for statement in body:
+        if isinstance(statement, ast.If):
+            if not _read(statement.test) <= known:
+                return False
+            if not all(_assigns_only(part, known) for part in (statement.body, statement.orelse)):
+                return False
+        elif isinstance(statement, ast.Assign | ast.AugAssign):
+            words: set[str] = set()
+            if assigns_elements(statement, known):
+                words = indices(statement, known) | set(REDUCERS)
+                known.add(assigned(statement))
+            if not _read(statement.value) <= known | words:
+                return False
+            known |= {node.id for node in ast.walk(statement) if _is_stored(node)} - words
+        else:
+            return False
+    return True
+
+
+def _read(node: ast.AST) -> set[str]:
+    """Return the names that an expression reads, without those that its comprehensions bind."""
+    names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+    return {each.id for each in names} - {each.id for each in names if isinstance(each.ctx, ast.Store)}
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def evaluate(
+    lines: list[str], values: Mapping[str, Any], shapes: Mapping[str, Sequence[int]] | None = None
+) -> dict[str, Any]:
     """Run lines that are code, and return all names.
 
+    Parameters
+    ----------
+    lines
+        From `formula` or `gradient`.
+    values
+        Arrays and parameters by name.
+    shapes
+        Shapes of arrays whose elements are assigned, where the lines do not say them.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> evaluate(["out = sqrt(data)"], {"data": np.array([4.0])})["out"]
     array([2.])
+    >>> evaluate(["out[j] = sum(data[i, j])"], {"data": np.ones((3, 2))})["out"]
+    array([3., 3.])
     """
-    names = {**_NAMES, **values}
-    exec("\n".join(lines), {}, names)
+    names = {**NAMES, **values}
+    for statement in ast.parse("\n".join(lines)).body:
+        _run(statement, names, shapes or {})
     return names
+
+
+def _run(statement: ast.stmt, names: dict[str, Any], shapes: Mapping[str, Sequence[int]]) -> None:
+    if isinstance(statement, ast.If):
+        test = compile(ast.Expression(statement.test), "<formula>", "eval")
+        for each in statement.body if eval(test, names) else statement.orelse:
+            _run(each, names, shapes)
+    elif assigns_elements(statement, set(names)):
+        target = assigned(statement)
+        names[target] = assign_elements(statement, names, shapes.get(target))
+    else:
+        exec(compile(ast.Module([statement], []), "<formula>", "exec"), names)

@@ -17,6 +17,7 @@ import numpy as np
 from tests.parity.coverage import LEFT_OUT, NO_CALL
 from tests.parity.golden import DATA
 from tools import onnx_table, storage_table, stubs
+from tools.formula_words import meanings
 from tools.operator_comparison import Comparison, comparisons, recorded_calls
 from tools.operator_differences import differences
 from tools.operator_examples import numbers, programs, session
@@ -107,7 +108,7 @@ def page(name: str, names: list[str], facts: Facts) -> str:
         "Signature": signatures(name, op),
         "Parameters": parameters(sections.get("Parameters", "")),
         "Shapes": shapes(name, sections.get("Shapes", "")),
-        "Formula": code(formula(name)),
+        "Formula": [*lines_of(formula(name)), *words(formula(name))],
         "Gradient": gradient(name, op, of_gradient),
         "Example": example(name),
         "Storage types": storage_types(op),
@@ -188,10 +189,18 @@ def shapes(name: str, section: str) -> list[str]:
     return parts
 
 
-def code(lines: list[str]) -> list[str]:
-    """Return lines as a block of text: those with words between are no Python."""
+def lines_of(lines: list[str]) -> list[str]:
+    """Return lines as a block of code; a single comment is a sentence instead."""
+    if len(lines) == 1 and lines[0].startswith("# "):
+        return [lines[0].removeprefix("# ")]
     text = "\n".join(lines)
-    return [f"```text\n{text}\n```"] if lines else []
+    return [f"```python\n{text}\n```"] if lines else []
+
+
+def words(lines: list[str], known: list[str] | None = None) -> list[str]:
+    """Return a paragraph with what words of lines mean, without those in lines that are known."""
+    text = " ".join(each for each in meanings(lines) if each not in meanings(known or []))
+    return [text] if text else []
 
 
 def take_gradient(summary: str, op: Operator) -> tuple[str, str]:
@@ -217,22 +226,26 @@ def gradient(name: str, op: Operator, text: str) -> list[str]:
     if not op.signature.inputs and not op.signature.variadic:
         return ["It has no inputs, and so no gradients."]
     lines = gradient_formula(name)
-    parts = code(lines)
+    parts = lines_of(lines)
     if lines:
-        meaning = "`grad` is the gradient of the result."
+        several = re.search(r"\bgrad\[\d\]|\bin grad\b|, grad,", "\n".join(lines))
+        meaning = f"`grad` is the {'list of the gradients of the results' if several else 'gradient of the result'}."
         if name.startswith("broadcast_"):
             meaning += " The gradient of an input is summed over the axes along which that input is repeated."
-        parts.append(meaning)
+        parts += [meaning, *words(lines, formula(name))]
     if text:
         parts.append(prose(text))
     notes = []
     if not lines and not text:
-        notes.append(
-            "The derivative of what is computed."
-            if kernels.gradient is None
-            else "By a rule that is declared with the operator."
-        )
-    if kernels.head_gradient is False:
+        if op.kernels.function.__module__.startswith("rebind.ops.update"):
+            notes.append("An optimizer's step has none.")
+        elif kernels.head_gradient is False:
+            notes.append("It is zero.")
+        elif kernels.gradient is None:
+            notes.append("The derivative of what is computed.")
+        else:
+            notes.append("By a rule that is declared with the operator.")
+    elif kernels.head_gradient is False:
         notes.append("`backward` needs no head gradient.")
     if kernels.no_gradient:
         zeros = ", ".join(f"`{name}`" for name in sorted(kernels.no_gradient))

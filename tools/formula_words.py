@@ -1,0 +1,120 @@
+"""The names that formulas may use besides those of an operator: NumPy's, SciPy's, Python's, and a few of their own."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+__all__ = ["NAMES", "meanings"]
+
+
+def bound(x, limit):  # type: ignore[no-untyped-def]
+    """`x`, cut to what is between `-limit` and `limit`; `x` itself where `limit` is negative."""
+    return np.clip(x, -limit, limit) if limit >= 0 else x
+
+
+def t(matrices, flag=True):  # type: ignore[no-untyped-def]
+    """The matrices in the last two axes, transposed where the flag is set."""
+    return np.swapaxes(matrices, -1, -2) if flag else matrices
+
+
+def along(data, axis, exclude=False):  # type: ignore[no-untyped-def]
+    """The axes `axis`, all where it is none; with `exclude` all others."""
+    if axis is None or axis == ():
+        return tuple(range(data.ndim))
+    chosen = {i % data.ndim for i in (axis if isinstance(axis, tuple) else (axis,))}
+    return tuple(i for i in range(data.ndim) if (i in chosen) != exclude)
+
+
+def spread(x, data, axes):  # type: ignore[no-untyped-def]
+    """`x`, which `axes` of `data` are missing in, repeated along them to the shape of `data`."""
+    kept = [1 if i in axes else size for i, size in enumerate(data.shape)]
+    return np.broadcast_to(np.reshape(x, kept), data.shape)
+
+
+def over(x, sample):  # type: ignore[no-untyped-def]
+    """`x` with further axes at its end, as many as `sample` has."""
+    return x.reshape(x.shape + (1,) * (sample.ndim - x.ndim))
+
+
+def places(x):  # type: ignore[no-untyped-def]
+    """An array of the shape of `x` that numbers its elements, row by row."""
+    return np.arange(x.size).reshape(x.shape)
+
+
+def added(x, at, data):  # type: ignore[no-untyped-def]
+    """An array of the shape of `data`: the sums of the elements of `x` that have the number of its element in `at`."""
+    return np.bincount(np.ravel(at), np.ravel(x), data.size).reshape(data.shape)
+
+
+def nearest(x, levels):  # type: ignore[no-untyped-def]
+    """The nearest whole numbers, halves to even, held within int8, or with 255 levels within uint8."""
+    return np.clip(np.round(x), *((-128, 127) if levels < 128 else (0, 255)))
+
+
+_OWN = {each.__name__: each for each in (bound, t, along, spread, over, places, added, nearest)}
+NAMES: dict[str, Any] = {
+    name: getattr(np, name)
+    for name in (
+        "abs", "all", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmin",
+        "argsort", "array", "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "cos", "cosh", "cumsum", "exp",
+        "expand_dims", "eye", "flip", "floor", "full", "full_like", "histogram", "inf", "isfinite", "isnan", "kron",
+        "linspace", "log", "log10", "log2", "maximum", "meshgrid", "minimum", "moveaxis", "nan_to_num", "ones",
+        "ones_like", "pad", "pi", "repeat", "round", "sign", "sin", "sinh", "split", "sqrt", "squeeze", "stack",
+        "swapaxes", "take", "take_along_axis", "tan", "tanh", "tile", "transpose", "tril", "triu", "trunc", "where",
+        "zeros", "zeros_like",
+    )
+}  # fmt: skip
+NAMES |= {name: getattr(np.linalg, name) for name in ("cholesky", "det", "inv")}
+NAMES |= {name: getattr(np.fft, name) for name in ("fft", "ifft")}
+NAMES |= {name: getattr(special, name) for name in ("digamma", "erf", "erfinv", "gamma")}
+NAMES |= {
+    name: getattr(builtins, name)
+    for name in (
+        "dict",
+        "enumerate",
+        "int",
+        "len",
+        "list",
+        "max",
+        "min",
+        "range",
+        "slice",
+        "sum",
+        "tuple",
+        "zip",
+    )
+}
+NAMES |= {"reduce": functools.reduce, **_OWN}
+
+#: Forms of lines, and the sentence that each needs.
+_FORMS = {
+    r"_levels\b": "`data_levels` is 127.5 where `data` is int8 and 255.5 where it is uint8; likewise for others.",
+    r"(?m)^ *\w+\[.*\] \+?= .*\[": (
+        "Letters that are no names are indices. What is outside of an array counts as 0 in a sum, "
+        "and not at all in a mean or a maximum."
+    ),
+    r"\] \+= ": "`+=` adds for all values of the indices.",
+}
+
+
+def meanings(lines: Sequence[str]) -> list[str]:
+    """Return sentences on the words and forms of lines that are not NumPy's.
+
+    >>> meanings(["g = bound(grad, clip_gradient)"])
+    ['`bound(x, limit)`: `x`, cut to what is between `-limit` and `limit`; `x` itself where `limit` is negative.']
+    """
+    text = "\n".join(lines)
+    words = [name for name in _OWN if re.search(rf"\b{name}\(", text)]
+    found = []
+    for name in words:
+        meaning = inspect.getdoc(_OWN[name]) or ""
+        found.append(f"`{name}{inspect.signature(_OWN[name])}`: {meaning[0].lower()}{meaning[1:]}")
+    return found + [sentence for pattern, sentence in _FORMS.items() if re.search(pattern, text)]
