@@ -74,7 +74,7 @@ NAMES: dict[str, Any] = {
 }  # fmt: skip
 NAMES |= {name: getattr(np.linalg, name) for name in ("cholesky", "det", "inv")}
 NAMES |= {name: getattr(np.fft, name) for name in ("fft", "ifft")}
-NAMES |= {name: getattr(special, name) for name in ("digamma", "erf", "erfinv", "gamma")}
+NAMES |= {name: getattr(special, name) for name in ("digamma", "erf", "erfinv", "expit", "gamma")}
 NAMES |= {
     name: getattr(builtins, name)
     for name in (

@@ -52,7 +52,7 @@ def _chosen(lines: Sequence[str], wanted: Callable[[str], bool]) -> Iterator[str
     for line in lines:
         indent = len(line) - len(line.lstrip())
         conditions = [each for each in conditions if len(each) - len(each.lstrip()) < indent]
-        if line.lstrip().startswith(("if ", "elif ", "else:")):
+        if line.lstrip().startswith(("if ", "elif ", "else:", "for ")):
             conditions.append(line)
         elif wanted(line.lstrip()):
             yield from conditions
@@ -61,7 +61,7 @@ def _chosen(lines: Sequence[str], wanted: Callable[[str], bool]) -> Iterator[str
 
 
 def is_code(lines: list[str], given: set[str]) -> bool:
-    """Return whether lines only assign, and use no names but those that are given, NumPy's, and indices.
+    """Return whether lines only assign, under conditions and in loops, and use no names but the given ones and `NAMES`.
 
     >>> is_code(["out = exp(data)"], {"data"}), is_code(["out[i] = data[i, i]"], {"data"})
     (True, True)
@@ -82,6 +82,10 @@ def _assigns_only(body: list[ast.stmt], known: set[str]) -> bool:
             if not _read(statement.test) <= known:
                 return False
             if not all(_assigns_only(part, known) for part in (statement.body, statement.orelse)):
+                return False
+        elif isinstance(statement, ast.For):
+            known |= {node.id for node in ast.walk(statement.target) if _is_stored(node)}
+            if not _read(statement.iter) <= known or not _assigns_only(statement.body, known):
                 return False
         elif isinstance(statement, ast.Assign | ast.AugAssign):
             words: set[str] = set()
@@ -136,11 +140,25 @@ def evaluate(
 
 def _run(statement: ast.stmt, names: dict[str, Any], shapes: Mapping[str, Sequence[int]]) -> None:
     if isinstance(statement, ast.If):
-        test = compile(ast.Expression(statement.test), "<formula>", "eval")
-        for each in statement.body if eval(test, names) else statement.orelse:
+        for each in statement.body if _value(statement.test, names) else statement.orelse:
             _run(each, names, shapes)
+    elif isinstance(statement, ast.For):
+        for item in _value(statement.iter, names):
+            names["_item"] = item
+            _execute(ast.Assign([statement.target], ast.Name("_item", ast.Load())), names)
+            for each in statement.body:
+                _run(each, names, shapes)
     elif assigns_elements(statement, set(names)):
         target = assigned(statement)
         names[target] = assign_elements(statement, names, shapes.get(target))
     else:
-        exec(compile(ast.Module([statement], []), "<formula>", "exec"), names)
+        _execute(statement, names)
+
+
+def _value(expression: ast.expr, names: dict[str, Any]) -> Any:
+    return eval(compile(ast.Expression(expression), "<formula>", "eval"), names)
+
+
+def _execute(statement: ast.stmt, names: dict[str, Any]) -> None:
+    module = ast.fix_missing_locations(ast.Module([statement], []))
+    exec(compile(module, "<formula>", "exec"), names)

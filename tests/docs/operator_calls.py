@@ -25,6 +25,7 @@ _ONE = np.ones(1, np.float32)
 #: Operators and cases that no other table has.
 _MORE = [
     Sample("Pooling", (Array((1, 2, 6)),), {"kernel": 2, "pool_type": "lp", "p_value": 3}),
+    Sample("_image_to_tensor", (Array((4, 5, 3)),)),
     Sample("_contrib_allclose", (np.ones((2, 3)), np.full((2, 3), 1 + 1e-6))),
     Sample("_contrib_allclose", (np.ones((2, 3)), np.full((2, 3), 1 + 1e-4))),
     *(
