@@ -29,8 +29,14 @@ def fit(module, prefix):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"<!DOCTYPE html>\n<html>Not found, of 404 kinds</html>", r"a page of the web \(HTML\)"),
-        (b"<html><head>Sign in</head><body></body></html>", r"a page of the web \(HTML\)"),
+        (
+            b"<!DOCTYPE html>\n<html>Not found, of 404 kinds</html>",
+            r"must be a .params file; got a web page \(HTML\)",
+        ),
+        (
+            b"<html><head>Sign in</head><body></body></html>",
+            r"must be a .params file; got a web page \(HTML\)",
+        ),
         (
             b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n",
             "a pointer of Git LFS.*git lfs pull",

@@ -373,4 +373,16 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: mx.image.ImageIter(2, (3, 4, 4), imglist=[3], path_root="."),
         "ImageIter: imglist must have [label, path] for each picture, or [label, ..., path]; got 3 at place 1",
     ),
+    "image: ImageIter near": (
+        lambda: mx.image.ImageIter(2, (3, 4, 4), imglist=[[0, "a.jpg"]], path_root=FOLDER, rand_crp=True),
+        "ImageIter: no argument 'rand_crp'; did you mean 'rand_crop'",
+    ),
+    "image: ImageIter near, of its own": (
+        lambda: mx.image.ImageIter(2, (3, 4, 4), imglist=[[0, "a.jpg"]], path_root=FOLDER, shufle=True),
+        "ImageIter: no argument 'shufle'; did you mean 'shuffle'",
+    ),
+    "image: ImageIter, a function that returns no picture": (
+        lambda: mx.image.augmenter.augmented(picture().tensor, [lambda image: 3]),
+        "<lambda> must return an NDArray, the picture; got int",
+    ),
 }

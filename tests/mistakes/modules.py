@@ -13,6 +13,16 @@ from rebind import nd
 from .things import FOLDER, after_backward, after_forward, batches, bound, module, net, ready
 
 
+class Forgetful(mx.io.DataIter):
+    """An iterator whose `next` returns nothing."""
+
+    provide_data = (("data", (4, 4)),)
+    provide_label = (("softmax_label", (4,)),)
+
+    def next(self) -> Any:
+        pass
+
+
 def with_init(text: str) -> Any:
     """A bound module, one of whose variables has an initializer of its own."""
     weight = mx.sym.var("w", init=text)
@@ -457,5 +467,21 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "mod: fit batch_size text": (
         lambda: module().fit(np.ones((8, 4)), y=np.zeros(8), batch_size="4", num_epoch=1),
         "fit: train_data: batch_size must be an int >= 1; got the text '4'",
+    ),
+    "mod: fit, an iterator without a return": (
+        lambda: module().fit(Forgetful(), num_epoch=1),
+        "fit, epoch 0: a batch must have data, a list of arrays; got None. Does next() of the iterator lack a return?",
+    ),
+    "mod: score, an iterator without a return": (
+        lambda: ready().score(Forgetful(), "acc"),
+        "score, epoch 0: a batch must have data, a list of arrays; got None.",
+    ),
+    "mod: predict, an iterator without a return": (
+        lambda: ready().predict(Forgetful()),
+        "predict: a batch must have data, a list of arrays; got None.",
+    ),
+    "mod: fit, a schedule of text": (
+        lambda: module().fit(batches(), num_epoch=1, optimizer_params={"lr_scheduler": lambda update: "0.1"}),
+        "SGD: lr_scheduler must return a number; got '0.1' for update ",
     ),
 }

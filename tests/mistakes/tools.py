@@ -176,6 +176,14 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: mx.gluon.utils.clip_global_norm([nd.ones((2,))], "1"),
         "clip_global_norm: max_norm must be a number; got the text '1'",
     ),
+    "quantize: aux_params": (
+        lambda: mx.contrib.quantization.quantize_model(net(), {}, 3),
+        "quantize_model: aux_params must be a dict; got 3",
+    ),
+    "text: count_tokens_from_str": (
+        lambda: mx.contrib.text.utils.count_tokens_from_str(3),
+        "count_tokens_from_str: source_str must be text; got 3",
+    ),
 }
 
 WARNED: dict[str, tuple[Callable[[], object], str]] = {

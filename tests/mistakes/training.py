@@ -438,4 +438,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: mx.init.Mixed(["["], [mx.init.One()]),
         "Mixed: patterns[0] must be a regular expression; got '[' (unterminated character set at position 0)",
     ),
+    "tu: simple_forward": (
+        lambda: mx.test_utils.simple_forward(3),
+        "simple_forward: sym must be an instance of Symbol; got 3",
+    ),
+    "tu: check_speed": (
+        lambda: mx.test_utils.check_speed(3),
+        "check_speed: sym must be an instance of Symbol; got 3",
+    ),
 }

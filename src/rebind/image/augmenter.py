@@ -199,7 +199,8 @@ def augmented(picture: Tensor, augmenters: Iterable[Augmenter], in_planes: bool 
         new = augmenter(NDArray(picture.contiguous()))
         if not isinstance(new, NDArray):
             raise ArgumentError(
-                f"{type(augmenter).__name__} must return an NDArray, the picture; got {type(new).__name__}"
+                f"{getattr(augmenter, '__name__', type(augmenter).__name__)} must return an NDArray, the picture; got "
+                f"{type(new).__name__}"
             )
         picture = new.tensor
     return picture

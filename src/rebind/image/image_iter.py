@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..checks import LIST, check_kind, check_numbers, or_none, warn_user
+from ..checks import LIST, check_keywords, check_kind, check_numbers, or_none, warn_user
 from ..dtypes import name as dtype_name
 from ..errors import ArgumentError, FormatError, ParameterError, ShapeError, StateError
 from ..imaging import decode
@@ -184,7 +185,18 @@ class ImageIter(SampleIter):
         return list(given)
 
     def _create_augmenters(self, parameters: dict[str, Any]) -> Sequence[Any]:
+        self._check_parameters(parameters, CreateAugmenter)
         return CreateAugmenter(self.data_shape, **parameters)
+
+    def _check_parameters(self, parameters: dict[str, Any], makes: Callable[..., object]) -> None:
+        """Raise an error for a keyword that neither the constructor nor what makes the augmenters takes."""
+        known = [
+            name
+            for each in (type(self), makes)
+            for name, parameter in inspect.signature(each).parameters.items()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        check_keywords(self._who, parameters, known)
 
     def _label_shape(self) -> tuple[int, ...]:
         return (self.batch_size,) if self.label_width == 1 else (self.batch_size, self.label_width)

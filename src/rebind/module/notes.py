@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 import torch
 
 from .. import checks
-from ..errors import MXNetError
+from ..errors import ArgumentError, MXNetError
 from ..protocols import Batch
 from .batches import AnyBatch, is_sliced, labels_of
 
@@ -46,7 +46,7 @@ def add_note(error: BaseException, text: str) -> None:
 
 
 def noted(batches: Iterable[T], what: str, start: int = 0) -> Iterator[T]:
-    """Yield batches; an error of their source gets a note of how far it was.
+    """Yield batches; an error of their source, such as None for a batch, gets a note of how far it was.
 
     >>> def broken():
     ...     yield "a"
@@ -60,6 +60,11 @@ def noted(batches: Iterable[T], what: str, start: int = 0) -> Iterator[T]:
     number = start
     try:
         for batch in batches:
+            if batch is None:
+                raise ArgumentError(
+                    f"{what}: a batch must have data, a list of arrays; got None. Does next() of the iterator lack a "
+                    "return?"
+                )
             yield batch
             number += 1
     except Exception as error:

@@ -51,9 +51,9 @@ _MAX_AXES = 32
 
 #: How files begin that have the name of one with arrays, and what they are instead.
 _NO_ARRAYS = {
-    b"<!docty": ": this is a page of the web (HTML), as a failed download leaves it. Get the file itself",
-    b"<html": ": this is a page of the web (HTML), as a failed download leaves it. Get the file itself",
-    b"version": ": this is a pointer of Git LFS, not the file. Get that with 'git lfs pull'",
+    b"<!docty": "a web page (HTML), as a failed download leaves it. Download the file again.",
+    b"<html": "a web page (HTML), as a failed download leaves it. Download the file again.",
+    b"version": "a pointer of Git LFS. Get the file with 'git lfs pull'.",
 }
 
 Piece: TypeAlias = "bytes | memoryview"
@@ -273,8 +273,10 @@ def _read_file(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
     magic, _, count = reader.numbers("QQQ", "the magic number and the number of arrays")
     if magic != _MAGIC:
         begin = struct.pack("<Q", magic)
-        hint = next((what for start, what in _NO_ARRAYS.items() if begin.lower().startswith(start)), "")
-        raise reader.wrong(f"the magic number must be {_MAGIC:#x}", f"{magic:#x}{hint}")
+        for start, what in _NO_ARRAYS.items():
+            if begin.lower().startswith(start):
+                raise FormatError(f"{reader.path}: must be a .params file; got {what}")
+        raise reader.wrong(f"the magic number must be {_MAGIC:#x}", f"{magic:#x}")
     if count * 8 > reader.size:  # an array takes 8 bytes at least
         raise reader.wrong("the number of arrays must fit the size of the file", count)
     arrays = [_read_array(reader, i) for i in range(count)]

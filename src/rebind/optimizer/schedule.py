@@ -242,7 +242,13 @@ class Schedule(Settings):
         # Apart from the property: as in MXNet, updates do not ask one that a subclass overrides.
         if self.lr_scheduler is None:
             return self.lr  # type: ignore[return-value]  # None only with a schedule
-        return self.lr_scheduler(self.num_update)
+        rate = self.lr_scheduler(self.num_update)
+        if not NUMBER.allows(rate):
+            raise ParameterError(
+                f"{type(self).__name__}: lr_scheduler must return a number; got {shown(rate)} for update "
+                f"{self.num_update}"
+            )
+        return rate
 
     def set_learning_rate(self, lr: float) -> None:
         """Set the learning rate; not with an `lr_scheduler`, which decides it.

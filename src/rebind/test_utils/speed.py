@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..checks import an, check_kind
 from ..device import Device, as_device
 from ..errors import ParameterError
 from ..executor import GradReqs
@@ -52,6 +53,7 @@ def check_speed(
     >>> check_speed(mx.sym.var("x") ** 2, x=(2, 3), N=2) > 0
     True
     """
+    check_kind("check_speed", an(Symbol), sym=sym)
     if typ not in ("whole", "forward"):
         raise ParameterError(f"check_speed: typ must be 'whole' or 'forward'; got {typ!r}")
     if N < 1:

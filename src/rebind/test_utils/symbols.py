@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..checks import warn_user
+from ..checks import an, check_kind, warn_user
 from ..device import Device, as_device
 from ..dtypes import DTypeLike
 from ..errors import ParameterError, near_names
@@ -59,6 +59,7 @@ def simple_forward(
     >>> simple_forward(mx.sym.var("x") * 2, x=np.array([1.0, 2.0]))
     array([2., 4.], dtype=float32)
     """
+    check_kind("simple_forward", an(Symbol), sym=sym)
     device = as_device(ctx, "simple_forward: ctx")
     for name in inputs.keys() - {*sym.list_inputs()}:
         warn_user(f"simple_forward: no argument {name!r}{near_names(name, sym.list_inputs())} It is ignored.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...checks import warn_user
+from ...checks import DICT, check_kind, warn_user
 from ...device import Device, cpu
 from ...errors import ArgumentError, ParameterError, near_names
 from ...graph import Application, Graph
@@ -107,6 +107,7 @@ def quantize_model(
     0.37
     """
     who = "quantize_model"
+    check_kind(who, DICT, arg_params=arg_params, aux_params=aux_params)
     calibration = Calibration(calib_mode or "none", quantized_dtype, percentile, logger).check(who)
     if calibration.mode == "customize":
         raise ParameterError(f"{who}: calib_mode='customize' is for quantize_graph, which takes a collector")
@@ -231,6 +232,7 @@ def quantize_graph(
     '0.375000'
     """
     who = "quantize_graph"
+    check_kind(who, DICT, arg_params=arg_params, aux_params=aux_params)
     calibration = Calibration(calib_mode or "none", quantized_dtype, logger=logger).check(who)
     if calibration.mode == "customize" and LayerOutputCollector is None:
         raise ParameterError(f"{who}: calib_mode='customize' needs a LayerOutputCollector")

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ...absent import old_names
+from ...checks import TEXT, check_kind
 
 __all__ = ["count_tokens_from_str"]
 
@@ -38,6 +39,7 @@ def count_tokens_from_str(
     >>> count_tokens_from_str("*Life*is*great*", r"\*")
     Counter({'Life': 1, 'is': 1, 'great': 1})
     """
+    check_kind("count_tokens_from_str", TEXT, source_str=source_str)
     # Split as it is: what is between tokens may be a letter.
     tokens = filter(None, re.split(f"{token_delim}|{seq_delim}", source_str))
     counter = Counter() if counter_to_update is None else counter_to_update

@@ -117,6 +117,7 @@ class ImageDetIter(ImageIter):
         self._describe()
 
     def _create_augmenters(self, parameters: dict[str, Any]) -> Sequence[Any]:
+        self._check_parameters(parameters, CreateDetAugmenter)
         return CreateDetAugmenter(self.data_shape, **parameters)
 
     def _describe(self) -> None:
