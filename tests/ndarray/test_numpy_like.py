@@ -99,7 +99,7 @@ def test_gradients() -> None:
         (lambda: nd.zeros(nd.array([2, 3])), TypeError, "sequence of ints"),
         (lambda: nd.ones((2, 3)).reshape(nd.array([3, 2])), TypeError, "shape must be ints"),
         (lambda: nd.reshape(nd.ones((2, 3)), shape=nd.array([3, 2])), TypeError, "must be a tuple"),
-        (lambda: nd.gather_nd(nd.ones((2,)), nd.array([[5]])), IndexError, "must be within"),
+        (lambda: nd.gather_nd(nd.ones((2,)), nd.array([[5]])), IndexError, "must be in"),
     ],
 )
 def test_mistakes(call, kind, says) -> None:

@@ -336,7 +336,12 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
         ("pick", [(2, 3), (3,)], {}, "pick: index must have shape (2,) or (2, 1); got (3,)"),
         ("pick", [(2, 3), (2,)], {"axis": None}, "pick: axis must be an int; got None"),
         ("batch_take", [(2, 3), (3,)], {}, "batch_take: a must be a matrix (N, C) and indices (N,)"),
-        ("gather_nd", [(2, 3), (3, 1)], {}, "gather_nd: indices must have 1 to 2 rows of coordinates"),
+        (
+            "gather_nd",
+            [(2, 3), (3, 1)],
+            {},
+            "gather_nd: indices must have 2 axes or more, and 1 to 2 rows of",
+        ),
         (
             "scatter_nd",
             [(2,), (1, 3)],
@@ -356,7 +361,7 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
             "batch_dot: lhs and rhs must have 3 axes or more and equal leading axes",
         ),
         ("dot", [(), (3,)], {}, "dot: lhs and rhs must have 1 axis or more; got shapes () and (3,)"),
-        ("gather_nd", [(2, 3), ()], {}, "gather_nd: indices must have 1 to 2 rows of coordinates"),
+        ("gather_nd", [(2, 3), ()], {}, "gather_nd: indices must have 2 axes or more, and 1 to 2 rows of"),
         (
             "_ravel_multi_index",
             [()],
@@ -385,6 +390,11 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
             "_random_poisson_like: lam must be at least 0; got -1.0",
         ),
         ("_random_normal_like", [(2,)], {"scale": 0}, "_random_normal_like: scale must be above 0; got 0.0"),
+        ("gather_nd", [(2, 3), (2,)], {}, "indices must have 2 axes or more"),
+        ("scatter_nd", [(), (1,)], {"shape": (3,)}, "scatter_nd: indices must have 2 axes or more"),
+        ("transpose", [(2, 3)], {"axes": (0, 3)}, "axes must name each of the 2 axes of data once; got (0, 3)"),
+        ("transpose", [()], {"axes": (0, 1)}, "axes must name each of the 0 axes of data once; got (0, 1)"),
+        ("batch_dot", [(2,), (2, 3, 4)], {"transpose_a": True}, "lhs and rhs must have 3 axes or more"),
         ("topk", [(2, 3)], {"k": 9}, "topk: k must be at most 3, the size of the axis; got 9"),
         ("sort", [(2, 3)], {"axis": 2}, "sort: axis: must be in [-2, 2)"),
         (

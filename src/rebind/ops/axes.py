@@ -114,13 +114,14 @@ def transpose(data: Tensor, *, axes: tuple[int, ...] = ()) -> Tensor:
 @functools.lru_cache(maxsize=4096)
 def _is_order(axes: tuple[int, ...], ndim: int) -> bool:
     """Whether `axes` name each axis once; they may count from the end."""
-    return len(axes) == ndim and len({axis % ndim for axis in axes}) == ndim
+    within = all(-ndim <= axis < ndim for axis in axes)
+    return within and len(axes) == ndim and len({axis % ndim for axis in axes}) == ndim
 
 
 @transpose.output_shapes
 def _(shapes: Shapes, p: Params) -> list[Shape | None]:
     data = shapes["data"]
-    if data is None or (p.axes and sorted(axis % len(data) for axis in p.axes) != list(range(len(data)))):
+    if data is None or (p.axes and not _is_order(p.axes, len(data))):
         return []
     return [tuple(data[axis] for axis in p.axes) if p.axes else data[::-1]]
 
@@ -133,7 +134,7 @@ def _(shapes: Shapes, outputs: Sequence[Shape | None], p: Params) -> Shapes:
     if not p.axes:
         return {"data": out[::-1]}
     # Inconsistent axes are reported by the kernel.
-    if sorted(axis % len(out) for axis in p.axes) != list(range(len(out))):
+    if not _is_order(p.axes, len(out)):
         return {}
     data = [0] * len(out)
     for position, axis in enumerate(p.axes):

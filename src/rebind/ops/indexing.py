@@ -39,11 +39,13 @@ def within(indices: Tensor, size: int, mode: str) -> Tensor:
 
 
 def outside(indices: Tensor, size: int, least: int = 0) -> int | None:
-    """Return the first index that is not in ``[least, size)``, or None if all are.
+    """Return the first index that is not in ``[least, size)``, or None if all are, or are not known.
 
     >>> outside(torch.tensor([0, 7, -1]), 3)
     7
     """
+    if indices.is_meta:
+        return None
     found = indices[(indices < least) | (indices >= size)]
     return int(found[0]) if found.numel() else None
 
@@ -251,9 +253,9 @@ def _index(data: Tensor, indices: Tensor) -> Tensor:
 
 
 def _coordinates(indices: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, ...]:
-    if not indices.ndim or not 0 < indices.shape[0] <= len(shape):
+    if indices.ndim < 2 or not 0 < indices.shape[0] <= len(shape):
         raise ShapeError(
-            f"indices must have 1 to {len(shape)} rows of coordinates, one for each axis of {shape}; "
+            f"indices must have 2 axes or more, and 1 to {len(shape)} rows of coordinates for the axes of {shape}; "
             f"got shape {tuple(indices.shape)}"
         )
     return indices.to(dtype=torch.int64).unbind(0)
@@ -309,7 +311,7 @@ def _scattered(into: Tensor, indices: Tensor, values: Tensor) -> Tensor:
 def _outside_of(where: Sequence[Tensor], shape: tuple[int, ...], what: str) -> str:
     """Return the message for coordinates of which one is out of range; they may count from the end."""
     found = ((axis, outside(indices, shape[axis], -shape[axis])) for axis, indices in enumerate(where))
-    axis, index = next((axis, index) for axis, index in found if index is not None)
+    axis, index = next(((axis, index) for axis, index in found if index is not None), (0, None))
     return f"row {axis} of indices must be in [0, {shape[axis]}), axis {axis} of {what}{shape}; got {index}"
 
 

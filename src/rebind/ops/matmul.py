@@ -115,8 +115,8 @@ def batch_dot(
     >>> batch_dot(torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
     torch.Size([5, 2, 4])
     """
-    left = lhs.transpose(-1, -2) if transpose_a else lhs
-    right = rhs.transpose(-1, -2) if transpose_b else rhs
+    left = lhs.transpose(-1, -2) if transpose_a and lhs.ndim > 1 else lhs
+    right = rhs.transpose(-1, -2) if transpose_b and rhs.ndim > 1 else rhs
     # As above: `bmm` directly, checks only for the rest.
     if left.ndim == right.ndim == 3 and left.shape[0] == right.shape[0] and left.shape[2] == right.shape[1]:
         return torch.bmm(left, right)
