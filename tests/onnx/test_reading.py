@@ -378,6 +378,12 @@ def test_tensors_that_are_too_short():
         read_model(proto)
 
 
+def test_nodes_that_are_malformed():
+    proto = model("g (float[2,3] x) => (float[2,3] y) { y = Hardmax <axis = 99> (x) }")
+    with pytest.raises(FormatError, match=r"Hardmax 'y' must be a valid node of opset .* IndexError"):
+        read_model(proto)
+
+
 def test_files_that_are_none(tmp_path: Path):
     (tmp_path / "text.onnx").write_text("not a model")
     with pytest.raises(FormatError, match="is not an ONNX model"):

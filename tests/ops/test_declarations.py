@@ -392,7 +392,12 @@ def test_shapes_flow_sideways(name, inputs, parameters, found):
         ("_random_normal_like", [(2,)], {"scale": 0}, "_random_normal_like: scale must be above 0; got 0.0"),
         ("gather_nd", [(2, 3), (2,)], {}, "indices must have 2 axes or more"),
         ("scatter_nd", [(), (1,)], {"shape": (3,)}, "scatter_nd: indices must have 2 axes or more"),
-        ("transpose", [(2, 3)], {"axes": (0, 3)}, "axes must name each of the 2 axes of data once; got (0, 3)"),
+        (
+            "transpose",
+            [(2, 3)],
+            {"axes": (0, 3)},
+            "axes must name each of the 2 axes of data once; got (0, 3)",
+        ),
         ("transpose", [()], {"axes": (0, 1)}, "axes must name each of the 0 axes of data once; got (0, 1)"),
         ("batch_dot", [(2,), (2, 3, 4)], {"transpose_a": True}, "lhs and rhs must have 3 axes or more"),
         ("topk", [(2, 3)], {"k": 9}, "topk: k must be at most 3, the size of the axis; got 9"),

@@ -189,14 +189,25 @@ class GraphReader:
 
     def _read_nodes(self, nodes: Iterable[ir.Node]) -> None:
         for node in nodes:
-            if node.op_type == "Constant":
-                self._values[node.outputs[0]] = Value(numbers=_constant(node))
-            elif not self._fold(node):
-                for value, result in zip(node.outputs, self._apply(node)):
-                    if isinstance(result, np.ndarray):
-                        self._values[value] = Value(numbers=result)
-                    elif result is not None:
-                        self._values[value] = Value(result)
+            try:
+                self._read_node(node)
+            except MXNetError:
+                raise
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                raise FormatError(
+                    f"import_model: {node.op_type} {NodeReader(self, node).name!r} must be a valid node of opset "
+                    f"{self.opset(node)}; reading it failed with {type(error).__name__}: {error}"
+                ) from error
+
+    def _read_node(self, node: ir.Node) -> None:
+        if node.op_type == "Constant":
+            self._values[node.outputs[0]] = Value(numbers=_constant(node))
+        elif not self._fold(node):
+            for value, result in zip(node.outputs, self._apply(node)):
+                if isinstance(result, np.ndarray):
+                    self._values[value] = Value(numbers=result)
+                elif result is not None:
+                    self._values[value] = Value(result)
 
     def _fold(self, node: ir.Node) -> bool:
         """Compute a node of constants, or of sizes, now; False where the network must."""
