@@ -37,7 +37,7 @@ def digests(tree: object) -> JSON:
 
 
 def difference(tree: object, other: JSON) -> Difference:
-    """Return what a tree has otherwise than the one that `digests` described.
+    """Return what of a tree differs from the one that `digests` described.
 
     >>> difference({"epoch": 3, "loss": 0.5}, digests({"epoch": 3, "loss": 0.25}))
     {'members': {'loss': {'value': 0.5}}}

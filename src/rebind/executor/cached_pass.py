@@ -53,7 +53,7 @@ class BatchInputs:
         self._shapes = [each.shape for each in self.arrays]
 
     def read(self, batch: object) -> list[NDArray] | None:
-        """Return the arrays of a batch with all data, and all labels or none; None of what fits not as it is.
+        """Return the arrays of a batch with all data, and all labels or none; None if one does not fit as it is.
 
         That is what is no batch, or not of dense arrays in these shapes, or comes where a record of the user's has the
         inputs.

@@ -56,7 +56,7 @@ def _key(preparation: Preparation, sources: Sequence[Tensor]) -> Hashable:
 
 
 class _Exchanging(fx.Interpreter):
-    """Runs code on tensors, and exchanges each of its results as soon as it is there: no more than one is there twice.
+    """Runs code on tensors, and exchanges each result once it is computed, so that at most one is in memory twice.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["Deployment", "deployed"]
 
 @dataclass(frozen=True)
 class Deployment:
-    """A network as it is used, and what it was made without.
+    """A network as it is used after training, and what was left out of it.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def _visible(node: Node) -> list[Entry]:
 def _without_losses(
     graph: Graph, shapes: Mapping[str, Shape]
 ) -> tuple[Graph, dict[Entry, Entry], list[tuple[Node, str]]]:
-    """Return the graph with what loss layers give, what became of entries, and of each new node a sentence."""
+    """Replace loss layers by their inference form; return the graph, the new entries, and sentences for new nodes."""
     ranks = _ranks_of_scores(graph, shapes)
     sentences: list[tuple[Node, str]] = []
 
@@ -288,7 +288,7 @@ def _where_all_are_losses(
 
 
 def _last_before(graph: Graph, depending: set[int]) -> list[Entry]:
-    """Return what nodes that depend on labels take and is computed without; of what follows each other the last."""
+    """Return the last entries before labels come in: inputs of nodes that depend on labels, which do not themselves."""
     candidates = dict.fromkeys(
         entry
         for node in graph.nodes

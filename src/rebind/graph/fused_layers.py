@@ -42,7 +42,7 @@ def _parameters(
     max_calib_range: float | None = None,
     enable_float_output: bool = False,
 ) -> Tensor:
-    """What files say of such nodes that their graph does not say; the rest they keep as attributes."""
+    """Parameters of such nodes in files that are not in their graph; the others remain attributes."""
     raise ArgumentError(
         "cannot be called: a fused layer is read from a symbol file, with the graph that it computes"
     )

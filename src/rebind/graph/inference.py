@@ -149,7 +149,7 @@ def _sweeps(nodes: list[Application]) -> Iterator[list[Application]]:
 
 
 def _have_one_type(node: Application, around: Sequence[Entry], known: dict[Entry, torch.dtype]) -> bool:
-    """Give all inputs and outputs their one type, where an operator declares nothing else; return whether that went."""
+    """Give all inputs and outputs their one type, where an operator declares no other; return whether it could."""
     inference = node.operator.inference
     if inference.types is not None or inference.types_rule is not None:
         return False

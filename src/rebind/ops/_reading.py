@@ -1,4 +1,4 @@
-"""Whether the values of an array may decide what is computed."""
+"""Whether code may read the values of an array, and decide by them what to compute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _may_read = True
 
 
 def can_read(array: Tensor) -> bool:
-    """Return whether values may decide what is computed: reading them does not wait for a device, nor is it compiled.
+    """Return whether values can be read: without waiting for a device, and outside of compiled code.
 
     >>> can_read(torch.ones(1)), can_read(torch.ones(1, device="meta"))
     (True, False)
@@ -24,7 +24,7 @@ def can_read(array: Tensor) -> bool:
 
 @contextlib.contextmanager
 def without_reading() -> Iterator[None]:
-    """Let no values decide what is computed, for functions that are traced.
+    """Let `can_read` return False in the ``with`` block, for functions that are traced.
 
     >>> with without_reading():
     ...     can_read(torch.ones(1))

@@ -27,7 +27,7 @@ def _from_start(indices: Tensor, size: int) -> Tensor:
     no_gradient=("indices",),
 )
 def gather_elements(data: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
-    """For each index the element at that position of one axis, the index's own of the others.
+    """The elements at positions of one axis; on the other axes their positions are those of the index itself.
 
     >>> gather_elements(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0, 0], [1, 0]]), axis=1)
     tensor([[1, 1],

@@ -177,7 +177,7 @@ def resize(
 
 
 def _along(data: Tensor, axis: int, matrix: np.ndarray) -> Tensor:
-    """Multiply an axis by a matrix; rows of one 1 are positions, which keep integers and infinities as they are."""
+    """Multiply an axis by a matrix; rows with a single 1 are gathered, so that integers and infinities stay exact."""
     if ((matrix == 0) | (matrix == 1)).all() and (matrix.sum(1) == 1).all():
         return data.index_select(axis, torch.from_numpy(matrix.argmax(1)).to(data.device))
     dtype = data.dtype if data.is_floating_point() else torch.float64

@@ -35,7 +35,7 @@ def per_level(one: Tensor, other: Tensor) -> Tensor:
 
 
 def levels_per_unit(largest: Tensor, levels: float = FINE[torch.int8]) -> Tensor:
-    """Return how many levels a unit is worth where `largest` is the last one of them; 0 where that is 0.
+    """Return how many levels there are for a unit, where `largest` is the value of the last level; 0 where that is 0.
 
     >>> levels_per_unit(torch.tensor([2.0]), LEVELS[torch.uint8])
     tensor([127.5000])
