@@ -3752,7 +3752,7 @@ def _onnx_gather_elements(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray:
-    """For each index the element at that position of one axis, the index's own of the others."""
+    """The elements at positions of one axis; on the other axes their positions are those of the index itself."""
 
 def _onnx_scatter_elements(
     data: NDArray,

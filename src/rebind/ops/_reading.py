@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-__all__ = ["can_read", "without_reading"]
+__all__ = ["can_read", "outside", "without_reading"]
 
 _may_read = True
 
@@ -36,3 +36,15 @@ def without_reading() -> Iterator[None]:
         yield
     finally:
         _may_read = before
+
+
+def outside(indices: Tensor, size: int, least: int = 0) -> int | None:
+    """Return the first index that is not in ``[least, size)``, or None if all are, or are not known.
+
+    >>> outside(torch.tensor([0, 7, -1]), 3)
+    7
+    """
+    if indices.is_meta:
+        return None
+    found = indices[(indices < least) | (indices >= size)]
+    return int(found[0]) if found.numel() else None

@@ -38,7 +38,7 @@ def _foreach(
     in_data_locs: Indices,
     remain_locs: Indices,
 ) -> Tensor:
-    """Run a body on each slice of arrays; created by ``sym.contrib.foreach``."""
+    """Run a body on each slice of arrays; made by ``sym.contrib.foreach``."""
     raise _needs_graphs("foreach")
 
 

@@ -15,13 +15,13 @@ from torch import Tensor
 from ..errors import BoundsError, ParameterError, ShapeError
 from ..params import AtLeast, Params
 from ..shapes import Shape, normalize_axis
-from ._reading import can_read
+from ._reading import can_read, outside
 from ._types import Double, NumericType, ShapeOrNone
 from .declaration import Shapes, operator
 
 __all__ = [
-    "batch_take", "fill_element_0index", "gather_nd", "one_hot", "onehot_encode", "outside", "pick",
-    "ravel_multi_index", "scatter_nd", "scatter_set_nd", "take", "unravel_index", "within",
+    "batch_take", "fill_element_0index", "gather_nd", "one_hot", "onehot_encode", "pick", "ravel_multi_index",
+    "scatter_nd", "scatter_set_nd", "take", "unravel_index", "within",
 ]  # fmt: skip
 
 
@@ -36,18 +36,6 @@ def within(indices: Tensor, size: int, mode: str) -> Tensor:
         return whole.clamp(0, size - 1)
     # With "raise" the kernel finds what is out of range.
     return torch.remainder(whole, size) if mode == "wrap" else whole
-
-
-def outside(indices: Tensor, size: int, least: int = 0) -> int | None:
-    """Return the first index that is not in ``[least, size)``, or None if all are, or are not known.
-
-    >>> outside(torch.tensor([0, 7, -1]), 3)
-    7
-    """
-    if indices.is_meta:
-        return None
-    found = indices[(indices < least) | (indices >= size)]
-    return int(found[0]) if found.numel() else None
 
 
 @operator("take", types={"a": "T", "indices": "any", "output": "T"})

@@ -12,9 +12,9 @@ from torch import Tensor
 from ...errors import ParameterError, ShapeError
 from ...params import AtLeast, Params
 from ...shapes import normalize_axis
+from .._reading import outside
 from .._types import Double
 from ..declaration import Shapes, operator
-from ..indexing import outside
 from ..unary import round_, sign
 
 __all__ = [
