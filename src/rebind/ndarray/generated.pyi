@@ -595,149 +595,6 @@ def _contrib_box_nms(
     data, out : (..., N, K)     N boxes of K numbers; leading axes are those of a batch
     """
 
-def take(
-    a: NDArray,
-    indices: NDArray,
-    axis: int = 0,
-    mode: Literal['clip', 'raise', 'wrap'] = 'clip',
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Slices of `a` along an axis at `indices`, whose axes replace that axis."""
-
-def pick(
-    data: NDArray,
-    index: NDArray,
-    axis: int | None = -1,
-    keepdims: bool = False,
-    mode: Literal['clip', 'wrap'] = 'clip',
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """One element along an axis for each position on the others.
-
-    Shapes
-    ------
-    data : (..., C, ...)
-    index : (..., ...)       or with 1 instead of C
-    out : of index           with 1 instead of C when `keepdims`
-    """
-
-def one_hot(
-    indices: NDArray,
-    depth: int,
-    on_value: float = 1.0,
-    off_value: float = 0.0,
-    dtype: DTypeLike = ...,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Vectors of length `depth` with `on_value` at the index, `off_value` elsewhere and for an index out of range."""
-
-def batch_take(
-    a: NDArray,
-    indices: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """One element of each row of a matrix; indices out of range are cut.
-
-    Shapes
-    ------
-    a : (N, C)
-    indices, out : (N,)
-    """
-
-def gather_nd(
-    data: NDArray,
-    indices: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Elements or slices of `data` at coordinates, which are in the first axis of `indices`.
-
-    Shapes
-    ------
-    data : (X0, X1, ...)
-    indices : (M, Y0, Y1, ...)     M coordinates for each of the first M axes of data
-    out : (Y0, Y1, ..., XM, ...)
-    """
-
-def scatter_nd(
-    data: NDArray,
-    indices: NDArray,
-    shape: int | Sequence[int],
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Zeros of `shape` with elements or slices of `data` at coordinates; undoes `gather_nd`."""
-
-def _scatter_set_nd(
-    lhs: NDArray,
-    rhs: NDArray,
-    indices: NDArray,
-    shape: int | Sequence[int],
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """A copy of `lhs` with elements or slices of `rhs` at coordinates; `shape` is that of `lhs`."""
-
-def _ravel_multi_index(
-    data: NDArray,
-    shape: int | Sequence[int] | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Positions in a flattened array of `shape` from coordinates, which are in the first axis."""
-
-def _unravel_index(
-    data: NDArray,
-    shape: int | Sequence[int] | None = None,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Coordinates, in the first axis of the result, from positions in a flattened array of `shape`."""
-
-def fill_element_0index(
-    lhs: NDArray,
-    mhs: NDArray,
-    rhs: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """`lhs` with one element of each row replaced by that of `mhs`, at the column in `rhs`.
-
-    Shapes
-    ------
-    lhs, out : (N, C)
-    mhs, rhs : (N,)
-    """
-
-def _onehot_encode(
-    lhs: NDArray,
-    rhs: NDArray,
-    *,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
-    """Rows in the shape and type of `rhs` that are 1 at the column in `lhs` and 0 elsewhere.
-
-    Shapes
-    ------
-    lhs : (N,)
-    rhs, out : (N, C)
-    """
-
 def relu(
     data: NDArray,
     *,
@@ -1333,7 +1190,7 @@ def _foreach(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any:
-    """Run a body on each slice of arrays; created by ``sym.contrib.foreach``."""
+    """Run a body on each slice of arrays; made by ``sym.contrib.foreach``."""
 
 def _while_loop(
     *data: NDArray | Sequence[NDArray],
@@ -2527,6 +2384,149 @@ def _image_random_flip_top_bottom(
     Shapes
     ------
     data, out : (H, W, C)
+    """
+
+def take(
+    a: NDArray,
+    indices: NDArray,
+    axis: int = 0,
+    mode: Literal['clip', 'raise', 'wrap'] = 'clip',
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Slices of `a` along an axis at `indices`, whose axes replace that axis."""
+
+def pick(
+    data: NDArray,
+    index: NDArray,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal['clip', 'wrap'] = 'clip',
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """One element along an axis for each position on the others.
+
+    Shapes
+    ------
+    data : (..., C, ...)
+    index : (..., ...)       or with 1 instead of C
+    out : of index           with 1 instead of C when `keepdims`
+    """
+
+def one_hot(
+    indices: NDArray,
+    depth: int,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: DTypeLike = ...,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Vectors of length `depth` with `on_value` at the index, `off_value` elsewhere and for an index out of range."""
+
+def batch_take(
+    a: NDArray,
+    indices: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """One element of each row of a matrix; indices out of range are cut.
+
+    Shapes
+    ------
+    a : (N, C)
+    indices, out : (N,)
+    """
+
+def gather_nd(
+    data: NDArray,
+    indices: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Elements or slices of `data` at coordinates, which are in the first axis of `indices`.
+
+    Shapes
+    ------
+    data : (X0, X1, ...)
+    indices : (M, Y0, Y1, ...)     M coordinates for each of the first M axes of data
+    out : (Y0, Y1, ..., XM, ...)
+    """
+
+def scatter_nd(
+    data: NDArray,
+    indices: NDArray,
+    shape: int | Sequence[int],
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Zeros of `shape` with elements or slices of `data` at coordinates; undoes `gather_nd`."""
+
+def _scatter_set_nd(
+    lhs: NDArray,
+    rhs: NDArray,
+    indices: NDArray,
+    shape: int | Sequence[int],
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """A copy of `lhs` with elements or slices of `rhs` at coordinates; `shape` is that of `lhs`."""
+
+def _ravel_multi_index(
+    data: NDArray,
+    shape: int | Sequence[int] | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Positions in a flattened array of `shape` from coordinates, which are in the first axis."""
+
+def _unravel_index(
+    data: NDArray,
+    shape: int | Sequence[int] | None = None,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Coordinates, in the first axis of the result, from positions in a flattened array of `shape`."""
+
+def fill_element_0index(
+    lhs: NDArray,
+    mhs: NDArray,
+    rhs: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`lhs` with one element of each row replaced by that of `mhs`, at the column in `rhs`.
+
+    Shapes
+    ------
+    lhs, out : (N, C)
+    mhs, rhs : (N,)
+    """
+
+def _onehot_encode(
+    lhs: NDArray,
+    rhs: NDArray,
+    *,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """Rows in the shape and type of `rhs` that are 1 at the column in `lhs` and 0 elsewhere.
+
+    Shapes
+    ------
+    lhs : (N,)
+    rhs, out : (N, C)
     """
 
 def Concat(
@@ -5843,9 +5843,6 @@ def UpSampling(
 swapaxes = SwapAxis
 flip = reverse
 _contrib_box_non_maximum_suppression = _contrib_box_nms
-choose_element_0index = pick
-ravel_multi_index = _ravel_multi_index
-unravel_index = _unravel_index
 identity = _copy
 stop_gradient = BlockGrad
 cast = Cast
@@ -5914,6 +5911,9 @@ _LogicalOrScalar = _logical_or_scalar
 _Logical_Xor = _logical_xor
 _LogicalXorScalar = _logical_xor_scalar
 ElementWiseSum = add_n
+choose_element_0index = pick
+ravel_multi_index = _ravel_multi_index
+unravel_index = _unravel_index
 concat = Concat
 split = SliceChannel
 linalg_potrf = _linalg_potrf
@@ -6068,20 +6068,6 @@ __all__ = [
     "_contrib_count_sketch",
     "_contrib_box_nms",
     "_contrib_box_non_maximum_suppression",
-    "take",
-    "pick",
-    "choose_element_0index",
-    "one_hot",
-    "batch_take",
-    "gather_nd",
-    "scatter_nd",
-    "_scatter_set_nd",
-    "_ravel_multi_index",
-    "ravel_multi_index",
-    "_unravel_index",
-    "unravel_index",
-    "fill_element_0index",
-    "_onehot_encode",
     "relu",
     "sigmoid",
     "softsign",
@@ -6330,6 +6316,20 @@ __all__ = [
     "_image_random_flip_left_right",
     "_image_flip_top_bottom",
     "_image_random_flip_top_bottom",
+    "take",
+    "pick",
+    "choose_element_0index",
+    "one_hot",
+    "batch_take",
+    "gather_nd",
+    "scatter_nd",
+    "_scatter_set_nd",
+    "_ravel_multi_index",
+    "ravel_multi_index",
+    "_unravel_index",
+    "unravel_index",
+    "fill_element_0index",
+    "_onehot_encode",
     "Concat",
     "concat",
     "_rnn_param_concat",
