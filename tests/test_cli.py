@@ -226,7 +226,7 @@ def test_what_numpy_refuses_has_a_note(tmp_path: Path, line: str) -> None:
     if done.returncode == 0:  # an older NumPy, which warns at most
         assert done.stdout == "done\n" and not line.startswith("exec")
     else:
-        assert "have the shape (1,). Write x.asscalar(), or x.asnumpy().item()" in done.stderr
+        assert "have shape (1,). Write x.asscalar(), or x.asnumpy().item()" in done.stderr
         assert 'prints.py", line 3' in done.stderr
 
 
