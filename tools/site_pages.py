@@ -37,7 +37,7 @@ def listed(text: str) -> list[str]:
 
 
 def relink(text: str, source: Path, page: Path) -> str:
-    """Return the text of a page with links that are right on the site.
+    """Return the text of a page with links that are right on the site; one by the name of a file is without words.
 
     Parameters
     ----------
@@ -54,6 +54,8 @@ def relink(text: str, source: Path, page: Path) -> str:
     ...     "[a](docs/svrg.md#use), [b](CHANGELOG.md), [c](tests)", ROOT / "README.md", DOCS / "api" / "x.md"
     ... )
     '[a](../svrg.md#use), [b](../generated/changelog.md), c'
+    >>> relink("[docs/svrg.md](docs/svrg.md) has more", ROOT / "README.md", DOCS / "x.md")
+    '[](svrg.md) has more'
     """
 
     def change(match: re.Match[str]) -> str:
@@ -66,6 +68,8 @@ def relink(text: str, source: Path, page: Path) -> str:
             file = DOCS / GENERATED / f"{OUTSIDE[path]}.md"
         elif path == "README.md":
             file = DOCS / "index.md"
+        if file.suffix == ".md" and Path(words).name == Path(target).name:  # the site fills in the title
+            words = ""
         return f"[{words}]({Path(os.path.relpath(file, page.parent)).as_posix()}{anchor})"
 
     return re.sub(rf"\[([^\]]*){_LINK.pattern}", change, text)
