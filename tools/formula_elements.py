@@ -135,6 +135,8 @@ class _Evaluation(ast.NodeTransformer):
         """Compute the right side, and put it into its places."""
         left = [self._value(part) for part in _parts(self.target)]  # type: ignore[arg-type]
         value = self._value(self.statement.value)
+        if isinstance(self.statement, ast.Assign):
+            self._check_indices(value)
         before = self.names.get(self.target.value.id)  # type: ignore[attr-defined]
         shape = self.shape or (None if before is None else before.shape)
         if shape is None:
@@ -152,6 +154,14 @@ class _Evaluation(ast.NodeTransformer):
         else:
             result[selected] = value[inside]
         return result.reshape(shape)
+
+    def _check_indices(self, value: Any) -> None:
+        shared = set(self._used(self.target))
+        for name, axis in self.axes.items():
+            if np.ndim(value) and np.shape(value)[axis] > 1 and name not in shared:
+                raise ValueError(
+                    f"{ast.unparse(self.statement)}: {name} must be on the left side or in a sum"
+                )
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if not isinstance(node.value, ast.Name) or not isinstance(self.names.get(node.value.id), np.ndarray):

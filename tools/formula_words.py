@@ -59,17 +59,40 @@ def nearest(x, levels):  # type: ignore[no-untyped-def]
     return np.clip(np.round(x), *((-128, 127) if levels < 128 else (0, 255)))
 
 
-_OWN = {each.__name__: each for each in (bound, t, along, spread, over, places, added, nearest)}
+def corners(boxes):  # type: ignore[no-untyped-def]
+    """Boxes (x, y, width, height) around their centers as (left, top, right, bottom)."""
+    half = boxes[..., 2:] / 2
+    return np.concatenate([boxes[..., :2] - half, boxes[..., :2] + half], -1)
+
+
+def centers(boxes):  # type: ignore[no-untyped-def]
+    """Boxes (left, top, right, bottom) as (x, y, width, height) around their centers."""
+    low, high = boxes[..., :2], boxes[..., 2:]
+    return np.concatenate([(low + high) / 2, high - low], -1)
+
+
+def iou(a, b):  # type: ignore[no-untyped-def]
+    """The area that each of the boxes `a` shares with each of `b`, over that of both together; 0 without any."""
+    low, high = (choose(a[:, None], b) for choose in (np.maximum, np.minimum))
+    shared = np.maximum(high[..., 2:] - low[..., :2], 0).prod(-1)
+    areas = [(boxes[:, 2:] - boxes[:, :2]).prod(-1) for boxes in (a, b)]
+    return np.where(shared > 0, shared / (areas[0][:, None] + areas[1] - shared), 0)
+
+
+_OWN = {
+    each.__name__: each
+    for each in (bound, t, along, spread, over, places, added, nearest, corners, centers, iou)
+}
 NAMES: dict[str, Any] = {
     name: getattr(np, name)
     for name in (
-        "abs", "all", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax", "argmin",
-        "argsort", "array", "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "cos", "cosh", "cumsum", "exp",
-        "expand_dims", "eye", "flip", "floor", "full", "full_like", "histogram", "inf", "isfinite", "isnan", "kron",
-        "linspace", "log", "log10", "log2", "maximum", "meshgrid", "minimum", "moveaxis", "nan_to_num", "ones",
-        "ones_like", "pad", "pi", "repeat", "round", "sign", "sin", "sinh", "split", "sqrt", "squeeze", "stack",
-        "swapaxes", "take", "take_along_axis", "tan", "tanh", "tile", "transpose", "tril", "triu", "trunc", "where",
-        "zeros", "zeros_like",
+        "abs", "all", "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax",
+        "argmin", "argsort", "array", "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "cos", "cosh", "cumsum",
+        "exp", "expand_dims", "eye", "flip", "floor", "full", "full_like", "histogram", "inf", "isfinite", "isnan",
+        "kron", "linspace", "log", "log10", "log2", "maximum", "meshgrid", "minimum", "moveaxis", "nan_to_num",
+        "ones", "ones_like", "pad", "pi", "repeat", "round", "sign", "sin", "sinh", "split", "sqrt", "squeeze",
+        "stack", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tile", "transpose", "tril", "triu", "trunc",
+        "where", "zeros", "zeros_like",
     )
 }  # fmt: skip
 NAMES |= {name: getattr(np.linalg, name) for name in ("cholesky", "det", "inv")}
@@ -79,6 +102,7 @@ NAMES |= {
     name: getattr(builtins, name)
     for name in (
         "dict",
+        "divmod",
         "enumerate",
         "int",
         "len",

@@ -42,8 +42,25 @@ DRAWN: dict[str, dict[str, Callable[[Any, np.ndarray], Any]]] = {
     **{f"_image_random_{what}": {"factor": _factor} for what in ("brightness", "contrast", "saturation")},
 }
 
-#: Calls in which MXNet cuts numbers to whole ones before it uses them.
-CUT = ("_histogram(bin_cnt=3, range=(0, 7))",)
+#: Calls at the border of what an operator is for, where the formulas do not go.
+BESIDE = (
+    "_histogram(bin_cnt=3, range=(0, 7))",  # the bounds are cut to whole numbers, as the data are
+    "contrib.box_nms(overlap_thresh=-1.0) #2",  # boxes whose area is negative
+)
+
+
+_ONE_AXIS = "along one axis; with more axes the formula would have as many indices"
+#: Operators whose formulas leave out some of the calls.
+PARTLY = {
+    **dict.fromkeys(
+        ["Convolution", "Convolution_v1", "Deconvolution", "Pooling", "im2col", "col2im"], _ONE_AXIS
+    ),
+    "_contrib_quantized_pooling": "for images",
+    "LeakyReLU": "without the slopes that rrelu draws in training",
+    "UpSampling": "for the nearest pixel; the other form is a Deconvolution",
+    "_contrib_DeformableConvolution": "for one group",
+    "_contrib_BilinearResize2D": "for sizes that are given",
+}
 
 
 def _names(name: str) -> set[str]:
@@ -82,8 +99,9 @@ def test_each_operator_has_a_formula_that_is_run_or_a_sentence() -> None:
 
 @pytest.mark.parametrize("name", RUN)
 def test_a_formula_gives_what_the_operator_computes(name: str) -> None:
-    compared = [_compare(name, call) for call in calls(name)]
+    compared = [_compare(name, call) for call in calls(name) if not call.what.endswith(BESIDE)]
     assert any(compared)
+    assert all(compared) == (name not in PARTLY)
     if gradient(name):
         assert is_code(gradient(name), {*_names(name), *_assigned(name), "grad"})
 
@@ -105,7 +123,7 @@ def _compare(name: str, call: Call) -> bool:
         f"d_{key}": value.shape for key, value in call.values.items() if isinstance(value, np.ndarray)
     }
     found: list[Any] = []
-    if call.values.get("layout") in ("NWC", "NHWC", "NDHWC") or call.what.endswith(CUT):
+    if call.values.get("layout") in ("NWC", "NHWC", "NDHWC"):
         return False  # the formulas have the channels first
     with np.errstate(all="ignore"):
         for training, expected in call.outputs.items():
