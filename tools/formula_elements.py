@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -21,14 +21,14 @@ __all__ = ["REDUCERS", "assign_elements", "assigned", "assigns_elements", "indic
 
 def _first_largest(values: np.ma.MaskedArray, axes: tuple[int, ...]) -> np.ndarray:
     [axis] = axes
-    return np.expand_dims(np.argmax(values.astype(float).filled(-np.inf), axis), axis)
+    return np.expand_dims(np.argmax(np.ma.filled(values.astype(float), -np.inf), axis), axis)
 
 
 #: What sums, means and the like run over indices.
 REDUCERS: dict[str, Callable[[np.ma.MaskedArray, tuple[int, ...]], np.ndarray]] = {
     "sum": lambda values, axes: values.filled(0).sum(axes, keepdims=True),
     "mean": lambda values, axes: values.mean(axes, keepdims=True),
-    "max": lambda values, axes: values.astype(float).filled(-np.inf).max(axes, keepdims=True),
+    "max": lambda values, axes: np.ma.filled(values.astype(float), -np.inf).max(axes, keepdims=True),
     "argmax": _first_largest,
 }
 #: The index that stands for all axes of an ellipsis.
@@ -36,7 +36,7 @@ _DOTS = "..."
 Assignment = ast.Assign | ast.AugAssign
 
 
-def assigns_elements(statement: ast.stmt, known: set[str]) -> bool:
+def assigns_elements(statement: ast.stmt, known: set[str]) -> TypeGuard[Assignment]:
     """Return whether a statement assigns elements of an array by indices.
 
     >>> lines = ("out[i] = data[i]", "out[0] = data[0]", "out = data")
@@ -109,6 +109,16 @@ def _parts(node: ast.Subscript) -> list[ast.expr]:
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
+def _is_dots(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is ...
+
+
+def _generated(statement: ast.AST) -> list[str]:
+    """Return the indices of a statement's generators."""
+    targets = [node.target for node in ast.walk(statement) if isinstance(node, ast.comprehension)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
 class _Evaluation(ast.NodeTransformer):
     """Replaces each read and each sum, from inside to outside, by a name that holds its value.
 
@@ -118,31 +128,28 @@ class _Evaluation(ast.NodeTransformer):
     def __init__(self, statement: Assignment, names: Mapping[str, Any], shape: Sequence[int] | None) -> None:
         self.statement, self.shape = statement, shape
         self.names = {**names, "where": np.ma.where}
-        self.target = _target(statement)
-        assert isinstance(self.target, ast.Subscript)
-        assert isinstance(self.target.value, ast.Name)
-        self.dots: tuple[int, ...] = ()
+        target = _target(statement)
+        assert isinstance(target, ast.Subscript)
+        self.target = target
+        self.dots: tuple[int, ...] = ()  # the sizes that an ellipsis stands for
         self.extents = self._find_extents()
-        order = [*self._used(self.target), *sorted(self.extents)]
+        order = [*self._used(target), *sorted(self.extents), *_generated(statement)]
         self.axes = {name: axis for axis, name in enumerate(dict.fromkeys(order))}
-        generators = [node for node in ast.walk(statement) if isinstance(node, ast.comprehension)]
-        for node in generators:
-            self.axes.setdefault(node.target.id, len(self.axes))  # type: ignore[attr-defined]
         for name, extent in self.extents.items():
             self._bind(name, np.arange(extent))
 
     def run(self) -> np.ndarray:
         """Compute the right side, and put it into its places."""
-        left = [self._value(part) for part in _parts(self.target)]  # type: ignore[arg-type]
+        left = [self._value(part) for part in _parts(self.target)]
         value = self._value(self.statement.value)
         if isinstance(self.statement, ast.Assign):
             self._check_indices(value)
-        before = self.names.get(self.target.value.id)  # type: ignore[attr-defined]
+        before = self.names.get(assigned(self.statement))
         shape = self.shape or (None if before is None else before.shape)
         if shape is None:
             wanted = [np.size(place) if np.ndim(place) else 1 for place in left]
-            shape = self._unfold(wanted, self.target)  # type: ignore[arg-type]
-        folded = self._folded(shape, self.target)  # type: ignore[arg-type]
+            shape = self._unfold(wanted, self.target)
+        folded = self._folded(shape, self.target)
         dtype = np.float64 if isinstance(self.statement, ast.AugAssign) else np.asarray(value).dtype
         result = np.zeros(folded, dtype) if before is None else before.reshape(folded).copy()
         *places, value = np.broadcast_arrays(*left, np.ma.filled(value, 0))
@@ -172,13 +179,11 @@ class _Evaluation(ast.NodeTransformer):
         inside: Any = True
         for place, size in zip(places, folded.shape, strict=True):
             inside = inside & (place >= 0) & (place < size)
-        clipped = tuple(
-            np.clip(place, 0, size - 1).astype(int) for place, size in zip(places, folded.shape, strict=True)
-        )
-        value = folded[clipped]
-        return self._hold(
-            value if np.all(inside) else np.ma.array(value, mask=~(inside | np.zeros_like(value, bool)))
-        )
+        if np.all(inside):
+            return self._hold(folded[tuple(place.astype(int) for place in places)])
+        nearest = [np.clip(place, 0, size - 1) for place, size in zip(places, folded.shape, strict=True)]
+        value = folded[tuple(place.astype(int) for place in nearest)]
+        return self._hold(np.ma.array(value, mask=~np.broadcast_to(inside, value.shape)))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -226,7 +231,7 @@ class _Evaluation(ast.NodeTransformer):
         if len(node.ops) == 1:
             return self.generic_visit(node)  # type: ignore[return-value]
         sides = [node.left, *node.comparators]
-        pairs = [ast.Compare(a, [op], [b]) for a, op, b in zip(sides, node.ops, sides[1:])]
+        pairs: list[ast.expr] = [ast.Compare(a, [op], [b]) for a, op, b in zip(sides, node.ops, sides[1:])]
         return self.visit(ast.BoolOp(ast.And(), pairs))
 
     def _call(self, name: str, *arguments: ast.expr) -> ast.expr:
@@ -235,7 +240,7 @@ class _Evaluation(ast.NodeTransformer):
 
     def _value(self, node: ast.expr) -> Any:
         """Return the value of an expression."""
-        if isinstance(node, ast.Constant) and node.value is ...:
+        if _is_dots(node):
             return self.names[_DOTS]
         return self._plain(self.visit(_copied(node)))
 
@@ -255,7 +260,7 @@ class _Evaluation(ast.NodeTransformer):
 
     def _subscripts(self) -> list[tuple[ast.Subscript, Sequence[int]]]:
         """Return the subscripts of arrays with the shapes of these, the target's first."""
-        found = []
+        found: list[tuple[ast.Subscript, Sequence[int]]] = []
         for node in ast.walk(self.statement):
             if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
                 array = self.names.get(node.value.id)
@@ -267,16 +272,11 @@ class _Evaluation(ast.NodeTransformer):
 
     def _find_extents(self) -> dict[str, int]:
         """Return how far each index runs that is not a generator's."""
-        generated = {
-            node.target.id  # type: ignore[attr-defined]
-            for node in ast.walk(self.statement)
-            if isinstance(node, ast.comprehension)
-        }
+        generated = _generated(self.statement)
         extents: dict[str, int] = {}
         subscripts = self._subscripts()
         for node, shape in subscripts:
-            if any(isinstance(part, ast.Constant) and part.value is ... for part in _parts(node)):
-                first = next(i for i, part in enumerate(_parts(node)) if getattr(part, "value", 0) is ...)
+            for first in (i for i, part in enumerate(_parts(node)) if _is_dots(part)):
                 count = len(shape) - len(_parts(node)) + 1
                 self.dots = tuple(shape[first : first + count])
                 extents.setdefault(_DOTS, math.prod(self.dots))
@@ -293,7 +293,7 @@ class _Evaluation(ast.NodeTransformer):
         """Return a shape with one axis for those of an ellipsis."""
         parts = _parts(node)
         for i, part in enumerate(parts):
-            if isinstance(part, ast.Constant) and part.value is ...:
+            if _is_dots(part):
                 end = len(shape) - (len(parts) - 1 - i)
                 return (*shape[:i], math.prod(shape[i:end]), *shape[end:])
         return tuple(shape)
@@ -302,7 +302,7 @@ class _Evaluation(ast.NodeTransformer):
         """Return a shape with the axes of an ellipsis."""
         sizes: list[int] = []
         for size, part in zip(wanted, _parts(node), strict=True):
-            sizes += self.dots if isinstance(part, ast.Constant) and part.value is ... else [size]
+            sizes += self.dots if _is_dots(part) else [size]
         return tuple(sizes)
 
     def _used(self, node: ast.AST) -> list[str]:
@@ -311,7 +311,7 @@ class _Evaluation(ast.NodeTransformer):
         for each in ast.walk(node):
             if isinstance(each, ast.Name):
                 found.append(each.id)
-            elif isinstance(each, ast.Constant) and each.value is ...:
+            elif _is_dots(each):
                 found.append(_DOTS)
         return [name for name in dict.fromkeys(found) if name in self.extents]
 

@@ -84,7 +84,7 @@ def _assigns_only(body: list[ast.stmt], known: set[str]) -> bool:
             if not all(_assigns_only(part, known) for part in (statement.body, statement.orelse)):
                 return False
         elif isinstance(statement, ast.For):
-            known |= {node.id for node in ast.walk(statement.target) if _is_stored(node)}
+            known |= _stored(statement.target)
             if not _read(statement.iter) <= known or not _assigns_only(statement.body, known):
                 return False
         elif isinstance(statement, ast.Assign | ast.AugAssign):
@@ -94,7 +94,7 @@ def _assigns_only(body: list[ast.stmt], known: set[str]) -> bool:
                 known.add(assigned(statement))
             if not _read(statement.value) <= known | words:
                 return False
-            known |= {node.id for node in ast.walk(statement) if _is_stored(node)} - words
+            known |= _stored(statement) - words
         else:
             return False
     return True
@@ -102,12 +102,13 @@ def _assigns_only(body: list[ast.stmt], known: set[str]) -> bool:
 
 def _read(node: ast.AST) -> set[str]:
     """Return the names that an expression reads, without those that its comprehensions bind."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - _stored(node)
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Return the names that are assigned or bound."""
     names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
-    return {each.id for each in names} - {each.id for each in names if isinstance(each.ctx, ast.Store)}
-
-
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    return {each.id for each in names if isinstance(each.ctx, ast.Store)}
 
 
 def evaluate(

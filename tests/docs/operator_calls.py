@@ -113,7 +113,7 @@ def _sampled(sample: Sample) -> Call:
     tensors = [
         torch.tensor(array, requires_grad=grad) for array, grad in zip(sample.inputs(), wanted, strict=True)
     ]
-    modes = {"training": sample.training} if "training" in op.signature.modes else {}
+    modes: dict[str, Any] = {"training": sample.training} if "training" in op.signature.modes else {}
     if "generator" in op.signature.modes:
         modes["generator"] = torch.Generator().manual_seed(1)
     result = op(*tensors, **op.signature.keywords(p), **modes)
