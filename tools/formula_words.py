@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import functools
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import special
+from tools.formula_elements import assigns_elements
 
 __all__ = ["NAMES", "meanings"]
 
@@ -118,27 +120,29 @@ NAMES |= {
 }
 NAMES |= {"reduce": functools.reduce, **_OWN}
 
-#: Forms of lines, and the sentence that each needs.
-_FORMS = {
-    r"_levels\b": "`data_levels` is 127.5 where `data` is int8 and 255.5 where it is uint8; likewise for others.",
-    r"(?m)^ *\w+\[.*\] \+?= .*\[": (
-        "Letters that are no names are indices. What is outside of an array counts as 0 in a sum, "
-        "and not at all in a mean or a maximum."
-    ),
-    r"\] \+= ": "`+=` adds for all values of the indices.",
-}
+_LEVELS = "`data_levels` is 127.5 where `data` is int8 and 255.5 where it is uint8; likewise for others."
+_INDICES = (
+    "Letters that are no names are indices. What is outside of an array counts as 0 in a sum, "
+    "and not at all in a mean or a maximum."
+)
+_ADDED = "`+=` adds for all values of the indices."
 
 
-def meanings(lines: Sequence[str]) -> list[str]:
-    """Return sentences on the words and forms of lines that are not NumPy's.
+def meanings(lines: Sequence[str], given: Iterable[str] = ()) -> list[str]:
+    """Return sentences on the words and forms of lines that are not NumPy's; `given` are an operator's names.
 
     >>> meanings(["g = bound(grad, clip_gradient)"])
     ['`bound(x, limit)`: `x`, cut to what is between `-limit` and `limit`; `x` itself where `limit` is negative.']
     """
     text = "\n".join(lines)
-    words = [name for name in _OWN if re.search(rf"\b{name}\(", text)]
     found = []
-    for name in words:
+    for name in (name for name in _OWN if re.search(rf"\b{name}\(", text)):
         meaning = inspect.getdoc(_OWN[name]) or ""
         found.append(f"`{name}{inspect.signature(_OWN[name])}`: {meaning[0].lower()}{meaning[1:]}")
-    return found + [sentence for pattern, sentence in _FORMS.items() if re.search(pattern, text)]
+    nodes = list(ast.walk(ast.parse(text)))
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    known = {*NAMES, *given, *stored}
+    forms = [node for node in nodes if isinstance(node, ast.stmt) and assigns_elements(node, known)]
+    found += [_LEVELS] if re.search(r"_levels\b", text) else []
+    found += [_INDICES] if forms else []
+    return found + ([_ADDED] if any(isinstance(form, ast.AugAssign) for form in forms) else [])

@@ -108,7 +108,7 @@ def page(name: str, names: list[str], facts: Facts) -> str:
         "Signature": signatures(name, op),
         "Parameters": parameters(sections.get("Parameters", "")),
         "Shapes": shapes(name, sections.get("Shapes", "")),
-        "Formula": [*lines_of(formula(name)), *words(formula(name))],
+        "Formula": [*lines_of(formula(name)), *words(op, formula(name))],
         "Gradient": gradient(name, op, of_gradient),
         "Example": example(name),
         "Storage types": storage_types(op),
@@ -197,9 +197,10 @@ def lines_of(lines: list[str]) -> list[str]:
     return [f"```python\n{text}\n```"] if lines else []
 
 
-def words(lines: list[str], known: list[str] | None = None) -> list[str]:
-    """Return a paragraph with what words of lines mean, without those in lines that are known."""
-    text = " ".join(each for each in meanings(lines) if each not in meanings(known or []))
+def words(op: Operator, lines: list[str], known: str = "") -> list[str]:
+    """Return a paragraph with what words of lines mean, without the sentences in `known`."""
+    given = [*op.signature.input_names, *op.signature.parameters]
+    text = " ".join(each for each in meanings(lines, given) if each not in known)
     return [text] if text else []
 
 
@@ -229,10 +230,12 @@ def gradient(name: str, op: Operator, text: str) -> list[str]:
     parts = lines_of(lines)
     if lines:
         several = re.search(r"\bgrad\[\d\]|\bin grad\b|, grad,", "\n".join(lines))
-        meaning = f"`grad` is the {'list of the gradients of the results' if several else 'gradient of the result'}."
+        meaning = (
+            f"`grad` is the gradient of the result{', a list where there are several' if several else ''}."
+        )
         if name.startswith("broadcast_"):
             meaning += " The gradient of an input is summed over the axes along which that input is repeated."
-        parts += [meaning, *words(lines, formula(name))]
+        parts += [meaning, *words(op, lines, "".join(words(op, formula(name))))]
     if text:
         parts.append(prose(text))
     notes = []
