@@ -157,7 +157,7 @@ def test_files_that_are_no_pictures(root, tmp_path, capsys):
         (["--list", "{tmp}/data", "{tmp}/nowhere"], "nowhere' must exist"),
         (
             ["--list", "{tmp}/data", "{tmp}"],
-            "must have pictures, files that end in .jpeg, .jpg, .png; those in",
+            "must contain pictures, files that end in .jpeg, .jpg, .png. For pictures in subfolders",
         ),
         (["{tmp}/data", "{tmp}"], "there must be a list file whose name begins with"),
         (["{tmp}/nowhere/data", "{tmp}"], "there must be a list file whose name begins with"),

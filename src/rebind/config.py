@@ -40,26 +40,26 @@ OPTIONS: dict[str, Option] = {
             "MXNET_CUDA_ALLOW_TENSOR_CORE",
             int,
             -1,
-            "0: on a GPU nothing of float32 is rounded to TF32; below 0, the default: as PyTorch is set.",
+            "0: GPUs compute float32 in full precision, without TF32; below 0, the default: as PyTorch is set.",
         ),
         Option(
             "MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION",
             int,
             -1,
-            "1: on a GPU products of float32 arrays may be rounded to TF32; below 0, the default: as PyTorch is set.",
+            "1: GPUs may use TF32 for products of float32 arrays; below 0, the default: as PyTorch is set.",
         ),
         Option(
             "MXNET_CUDNN_AUTOTUNE_DEFAULT",
             int,
             -1,
-            "1 or 2: on a GPU convolutions are timed in several ways for each shape, 0: they are not; below 0, the "
-            "default: as PyTorch is set.",
+            "1 or 2: cuDNN measures which algorithm is the fastest for convolutions of each shape, 0: it does not; "
+            "below 0, the default: as PyTorch is set.",
         ),
         Option(
             "MXNET_ENFORCE_DETERMINISM",
             int,
             0,
-            "1: on a GPU convolutions are computed in ways only that give the same results each time.",
+            "1: convolutions on a GPU use deterministic algorithms only.",
         ),
         Option(
             "MXNET_HOME",
@@ -71,17 +71,18 @@ OPTIONS: dict[str, Option] = {
             "MXNET_KVSTORE_BIGARRAY_BOUND",
             int,
             0,
-            "How many elements make an array big. With kvstore='local' on several devices, gradients are summed and "
-            "each device updates, instead of the store, when a parameter has more (without it, 16 Mi). Smaller ones "
-            "are not divided over the workers of 'dist_sync' (without it, all are), nor over servers (4096).",
+            "From how many elements an array counts as big. With kvstore='local' on several devices, gradients are "
+            "summed and each device updates, instead of the store, when a parameter has more (without it, 16 Mi). "
+            "Smaller ones are not divided over the workers of 'dist_sync' (without it, all are), nor over servers "
+            "(4096).",
         ),
         Option(
             "MXNET_OPTIMIZER_AGGREGATION_SIZE",
             int,
             -1,
-            "How many weights at a time the methods get that a program overrides in SGD, LARS and LAMB; 0: one, "
-            "without a tuple; below 0, the default: 4, and 45 for LAMB. Where nothing is overridden all weights of one "
-            "kind go together.",
+            "How many weights are passed at a time to the methods that a program overrides in SGD, LARS and LAMB; 0: "
+            "one, not in a tuple; below 0, the default: 4, and 45 for LAMB. Where nothing is overridden all weights of "
+            "one kind go together.",
         ),
         Option(
             "MXNET_PROFILER_AUTOSTART",

@@ -53,8 +53,8 @@ def make_lists(given: SimpleNamespace) -> None:
     items = list(find_pictures(given.root, [each.lower() for each in given.exts], given.recursive))
     if not items:
         raise MissingFileError(
-            f"the folder {given.root!r} must have pictures, files that end in {', '.join(given.exts)}"
-            f"{'' if given.recursive else '; those in folders below need --recursive'}"
+            f"the folder {given.root!r} must contain pictures, files that end in {', '.join(given.exts)}"
+            f"{'' if given.recursive else '. For pictures in subfolders use --recursive.'}"
         )
     if given.recursive:
         # Which label is which folder.
@@ -124,7 +124,7 @@ def _make_record(path: str, given: SimpleNamespace) -> None:
         os.replace(new, old)
     if broken:
         print(
-            f"rebind im2rec: {len(broken)} files were left out of {whole[1]}:",
+            f"rebind im2rec: {len(broken)} {'file was' if len(broken) == 1 else 'files were'} left out of {whole[1]}:",
             *broken,
             sep="\n  ",
             file=sys.stderr,

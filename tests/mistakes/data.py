@@ -163,7 +163,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "image: imdecode garbage": (
         lambda: mx.image.imdecode(b"garbage"),
-        "image.imdecode: buf must hold an image in a format that ... got 7 bytes that begin with",
+        "image.imdecode: buf must hold an image that OpenCV can decode; got 7 bytes that begin with",
     ),
     "image: resize_short text": (
         lambda: mx.image.resize_short(picture(), "a"),

@@ -133,7 +133,7 @@ def decode_flagged(buffer: Buffer, flag: int, *, what: str = "the buffer") -> np
             picture = cv2.imdecode(encoded, flag)
     if picture is None:
         raise FormatError(
-            f"{what} must hold an image in a format that OpenCV reads, complete; got {encoded.size} bytes "
+            f"{what} must hold an image that OpenCV can decode; got {encoded.size} bytes "
             f"that begin with {encoded[:8].tobytes()!r}"
         )
     return picture

@@ -146,7 +146,8 @@ def _of_files(checkpoint: Checkpoint) -> _Run:
     newest = checkpoint.newest()
     if newest is None:
         raise ArgumentError(
-            f"viz.report: run must be the prefix that fit(checkpoint=...) had; there is no {checkpoint.prefix}-*.run"
+            f"viz.report: run must be the prefix that fit(checkpoint=...) had; there is no file "
+            f"{checkpoint.prefix}-*.run"
         )
     position = newest[0]
     state = cast(RunState, newest[1])
