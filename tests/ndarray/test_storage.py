@@ -574,7 +574,7 @@ def write_a_recorded_value():
         (
             lambda: storage_types.add_storage_type("other", 91),
             ValueError,
-            "storage type 'other': 91 is taken",
+            "storage type 'other': name and number must both be new; got number 91",
         ),
     ],
 )
