@@ -176,6 +176,10 @@ def test_chosen_outputs() -> None:
     assert "label" in {node.name for node in result.graph.variables}  # the loss needs it
     with pytest.raises(ValueError, match=r"^outputs: 'cls_prop' must be .*; did you mean 'cls_prob'"):
         deployed(graph, outputs=["cls_prop"])
+    with pytest.raises(
+        mx.MXNetError, match="deployed: outputs must be a list or None; got the text 'cls_prob'"
+    ):
+        deployed(graph, outputs="cls_prob")
 
 
 def test_a_network_without_losses_is_as_it_was() -> None:

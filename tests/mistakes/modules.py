@@ -310,6 +310,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: ready().reshape("x"),
         "bind: data_shapes must be a list of DataDesc records or pairs ... got the text 'x'",
     ),
+    "mod: set_states number": (
+        lambda: ready().set_states(5),
+        "set_states: states must be a list; got 5",
+    ),
     "mod: set_states both": (
         lambda: ready().set_states([1], 2),
         "set_states: needs either states or value; got both",

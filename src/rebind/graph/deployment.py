@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..checks import LIST, check_kind, or_none
 from ..errors import NameLookupError, near_names
 from ..shapes import Shape
 from .graph import Application, Entry, Graph, Node, rewrite_with_map
@@ -71,6 +72,7 @@ def deployed(
     Output 'features_output' is left out: it comes from BlockGrad, as a value to monitor during training.
     Input 'softmax_label' is left out: nothing uses it.
     """
+    check_kind("deployed", or_none(LIST), outputs=outputs)
     chosen = None if outputs is None else [_internal(graph, name) for name in outputs]
     without, changed, replaced = _without_losses(graph, shapes or {})
     if chosen is not None:

@@ -32,7 +32,7 @@ _DICTS = Kind(
     lambda value: (
         isinstance(value, Mapping)
         or PATH.allows(value)
-        or (LIST.allows(value) and all(isinstance(each, Mapping) for each in value))
+        or (isinstance(value, (list, tuple)) and all(isinstance(each, Mapping) for each in value))
     ),
 )
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import rebind as mx
-from rebind.errors import MXNetError, NameLookupError, ParameterError, ShapeError
+from rebind.errors import ArgumentError, MXNetError, NameLookupError, ParameterError, ShapeError
 from rebind.graph import Entry, Facts, Graph, Node, Target, infer_shapes, infer_types, rewrite_with_map
 from rebind.graph.passes import DEFAULT, Pass, optimize, passes_of, register_backend, uses_shapes
 
@@ -130,6 +130,18 @@ def optimize_with_a_pass_that_breaks_the_graph() -> None:
             ParameterError,
             "name must be new; got 'default'",
             id="backend-that-exists",
+        ),
+        pytest.param(
+            lambda: register_backend(5, []),  # type: ignore[arg-type]
+            ArgumentError,
+            "register_backend: name must be text; got 5",
+            id="name-that-is-a-number",
+        ),
+        pytest.param(
+            lambda: register_backend("numbers", [5]),  # type: ignore[list-item]
+            ArgumentError,
+            "register_backend: passes must be a list of passes, each a Pass or a function; got \\[5\\]",
+            id="passes-that-are-numbers",
         ),
         pytest.param(
             lambda: optimize(S.zeros(shape=(0, 3), name="state").graph, Facts(), Target()),

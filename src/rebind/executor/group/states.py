@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...checks import LIST, check_kind
 from ...errors import ParameterError
 from ...ndarray import NDArray
 from ...protocols import ArrayLike
@@ -72,6 +73,7 @@ class States:
             for array in (array for arrays in self.arrays for array in arrays):
                 array[:] = number
             return
+        check_kind("set_states", LIST, states=values)
         if len(values) != len(self.names):
             raise ParameterError(
                 f"set_states: states must hold an array for each of {list(self.names)}; got {len(values)}"

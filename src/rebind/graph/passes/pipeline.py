@@ -38,6 +38,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ... import config
+from ...checks import TEXT, Kind, check_kind, or_none
 from ...errors import NameLookupError, ParameterError, near_names
 from ..facts import CUDA_GRAPHS, Facts, Target
 from ..fused_layers import FROM_LEVELS
@@ -210,6 +211,14 @@ BACKENDS: dict[str, Backend] = {
 }
 
 
+_PASSES = Kind(
+    "a list of passes, each a Pass or a function",
+    lambda value: (
+        isinstance(value, (list, tuple)) and all(isinstance(each, Pass) or callable(each) for each in value)
+    ),
+)
+
+
 def register_backend(
     name: str,
     passes: Sequence[Pass | PassFunction],
@@ -257,6 +266,9 @@ def register_backend(
     >>> net.optimize_for("no-dropout").list_outputs()
     ['tanh_output']
     """
+    check_kind("register_backend", TEXT, name=name)
+    check_kind("register_backend", _PASSES, passes=passes)
+    check_kind("register_backend", or_none(_PASSES), inference=inference)
     if name in BACKENDS and not override:
         raise ParameterError(
             f"register_backend: name must be new; got {name!r}, which is registered. Set override=True to replace it."
