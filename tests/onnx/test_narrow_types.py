@@ -206,7 +206,7 @@ def test_types_that_cannot_be_cast_through_another() -> None:
     ("text", "says"),
     [
         ("g (uint64[1] x) => (uint64[1] y) { y = Add (x, c) }", "below 2\\*\\*63; got 9223372036854775808"),
-        ("g (uint64[1] x) => (uint64[1] y) { y = BitwiseNot (x) }", "its results are 2\\*\\*63 and more"),
+        ("g (uint64[1] x) => (uint64[1] y) { y = BitwiseNot (x) }", "results of 2\\*\\*63 and more"),
         ("g (uint8[1] x) => (float8e5m2[1] y) { y = BitCast <to = 19> (x) }", "the bits of float8e5m2"),
     ],
 )

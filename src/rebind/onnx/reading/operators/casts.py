@@ -48,7 +48,7 @@ def bit_cast(reader: NodeReader) -> Symbol:
     own, to = reader.onnx_type(), ir.DataType(reader.required("to"))
     for kind in (own, to):
         if kind in NARROW and kind not in _SIGNED:
-            raise reader.refuse(f"MXNet has no arrays of type {kind.name.lower()}")
+            raise reader.refuse(f"MXNet has no arrays with the bits of {kind.name.lower()}")
     data = reader.cast(reader.input(0), _SIGNED[own]) if own in _SIGNED else reader.input(0)
     data = reader.op("_onnx_bit_cast", data, dtype=_SIGNED.get(to) or reader.type_name(to))
     return reader.convert(data, "", to) if to in _SIGNED else data
