@@ -46,6 +46,14 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: nd.full((2,), None),
         "nd.full: val must be a number, a list of numbers or an array; got None",
     ),
+    "full val nan of a whole type": (
+        lambda: nd.full((2,), float("nan"), dtype="int32"),
+        "nd.full: the value must be in the range of type int32; got nan",
+    ),
+    "assigned number beyond the type": (
+        lambda: nd.zeros((2,), dtype="uint8").__setitem__(slice(None), 300),
+        "NDArray: a number written into an array of type uint8 must be in its range; got 300",
+    ),
     "arange text": (lambda: nd.arange("five"), "arange: start must be a float; got 'five'"),
     "arange step zero": (lambda: nd.arange(0, 5, 0), "arange: step must not be 0; got 0"),
     "arange repeat 0": (lambda: nd.arange(0, 5, 1, repeat=0), "arange: repeat must be an int >= 1; got 0"),

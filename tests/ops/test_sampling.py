@@ -158,3 +158,15 @@ def test_nd_and_sym_have_the_same_functions(space):
     assert {name: getattr(space, name).__name__ for name in space.__all__} == {
         name: name for name in mx.nd.random.__all__
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("poisson", {"lam": 0}),
+        ("negative_binomial", {"k": 0, "p": 0.5}),
+        ("generalized_negative_binomial", {"mu": 0}),
+    ],
+)
+def test_counts_of_mean_zero_are_zeros(kind: str, given: dict[str, float]) -> None:
+    assert getattr(mx.nd.random, kind)(**given, shape=(50,)).asnumpy().tolist() == [0] * 50

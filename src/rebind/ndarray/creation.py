@@ -89,6 +89,10 @@ def _filled(
     try:
         filled = huge_pages.full(sizes, dtypes.number_in(wanted, value), wanted, device.torch)
     except RuntimeError as error:
+        if "cannot be converted" in str(error):
+            raise ParameterError(
+                f"{who}: the value must be in the range of type {dtypes.name(wanted)}; got {value}"
+            ) from None
         if not is_of_memory(error):
             raise
         raise OutOfMemoryError(

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..dtypes import number_in
+from .. import dtypes
 from ..errors import BoundsError, ParameterError, ShapeError
 from .base import ArrayBase
 from .sending import sent
@@ -186,7 +186,7 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
     tensor([0., 2., 0., 1.])
     """
     if not isinstance(value, Tensor):
-        value = number_in(tensor.dtype, value)
+        value = dtypes.number_in(tensor.dtype, value)
     try:
         if isinstance(key, slice) and key == _EVERYTHING:
             tensor[...] = value  # arrays without axes too
@@ -202,6 +202,11 @@ def write(tensor: Tensor, key: TorchKey, value: Tensor | float) -> None:
     except IndexError as error:
         raise _out_of_bounds(tensor, key, error) from None
     except (RuntimeError, ValueError) as error:
+        if not isinstance(value, Tensor):  # a number broadcasts
+            raise ParameterError(
+                f"NDArray: a number written into an array of type {dtypes.name(tensor.dtype)} must be in its range; "
+                f"got {value}"
+            ) from None
         raise ShapeError(
             f"NDArray: a value written into {tuple(tensor.shape)} at {key!r} must broadcast there; "
             f"got shape {tuple(np.shape(value))}. {str(error).splitlines()[0]}"

@@ -267,6 +267,11 @@ def _positive(*names: str) -> Check:
     return check
 
 
+def _not_negative(name: str) -> Check:
+    """Return a check that a parameter is not below 0."""
+    return lambda p: None if p[name] >= 0 else f"{name} must be at least 0; got {p[name]}"
+
+
 def _low_to_high(p: Params) -> str | None:
     return None if p.low <= p.high else f"low must be at most high; got {p.low} and {p.high}"
 
@@ -325,12 +330,12 @@ DISTRIBUTIONS = (
         arrays=("lam",),
         doc_each="the Poisson distribution for each mean `lam`",
         counts=True,
-        check=lambda p: None if p.lam >= 0 else f"lam must be at least 0; got {p.lam}",
+        check=_not_negative("lam"),
     ),
     Distribution(
         "negative_binomial",
         _negative_binomial,
-        (setting("k", Annotated[int, AtLeast(1)], 1), setting("p", Annotated[float, Between(0, 1)], 1.0)),
+        (setting("k", Annotated[int, AtLeast(0)], 1), setting("p", Annotated[float, Between(0, 1)], 1.0)),
         doc="the negative binomial distribution: failures before `k` successes of probability `p`",
         doc_like="the negative binomial distribution",
         arrays=("k", "p"),
@@ -347,7 +352,7 @@ DISTRIBUTIONS = (
         arrays=("mu", "alpha"),
         doc_each="the generalized negative binomial distribution for each pair of `mu` and `alpha`",
         counts=True,
-        check=_positive("mu"),
+        check=_not_negative("mu"),
     ),
 )
 
