@@ -112,9 +112,7 @@ def test_mistakes(kv: mx.kv.KVStore, given: dict, error: type[Exception], says: 
 def test_pull_leaves_sparse_arrays(kv: mx.kv.KVStore) -> None:
     sparse, dense = rows([0]), nd.zeros((6, 2))
     for key in ("r", "d"):
-        with pytest.warns(
-            UserWarning, match=f"KVStore.pull: '{key}': an array of storage type 'row_sparse' stays"
-        ):
+        with pytest.warns(UserWarning, match=f"KVStore.pull: '{key}': .* type 'row_sparse' is not pulled"):
             kv.pull(key, out=[dense, sparse])
         assert parts(sparse) == ([0], [[1, 2]])
         assert (dense.asnumpy() == pulled(kv, key, "default").asnumpy()).all()

@@ -48,7 +48,7 @@ def test_cut_at_every_byte(content: bytes) -> None:
 
 @pytest.mark.parametrize("extra", [1, 100])
 def test_more_than_the_file(content: bytes, extra: int) -> None:
-    with pytest.raises(FormatError, match=f"the file must end; got {extra} more bytes"):
+    with pytest.raises(FormatError, match=f"the file must end here; got {extra} more bytes"):
         nd.load_frombuffer(content + bytes(extra))
 
 
@@ -83,7 +83,7 @@ def one_array(shape: tuple[int, ...], flag: int = 0, version: int = 0xF993FAC9) 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (struct.pack("<QQQ", 0x112, 0, 1 << 60), "the number of arrays must fit into the file"),
+        (struct.pack("<QQQ", 0x112, 0, 1 << 60), "the number of arrays must fit the size of the file"),
         (one_array((1 << 40, 1 << 40)), "are left"),
         (one_array((1 << 62, 1 << 62, 0), version=0xF993FACA), "array 0"),
         (one_array((-4,)), "sizes of array 0 must be >= 0"),
@@ -92,7 +92,7 @@ def one_array(shape: tuple[int, ...], flag: int = 0, version: int = 0xF993FAC9) 
         (struct.pack("<QQQIii", 0x112, 0, 1, 0xF993FAC9, 0, 1 << 20), "0 to 32 axes"),
         (struct.pack("<QQQQQ", 0x112, 0, 0, 0, 0)[:33], "must end"),
         (struct.pack("<QQQQ", 0x112, 0, 0, 7), "there must be 0 or 0 names"),
-        (b"\x80\x04" + bytes(30), "must be the magic number 0x112"),
+        (b"\x80\x04" + bytes(30), "the magic number must be 0x112"),
     ],
 )
 def test_absurd(data: bytes, says: str) -> None:

@@ -266,6 +266,6 @@ def test_types_that_openvino_would_narrow() -> None:
 @pytest.mark.parametrize("compiler", [None, "inductor"])
 def test_a_backend_that_freezes_needs_a_compiler(compiler: str | None) -> None:
     with pytest.raises(
-        ParameterError, match=f"freezing=True needs a compiler that is a function; got {compiler!r}"
+        ParameterError, match=f"compiler must be a function with freezing=True; got {compiler!r}"
     ):
         register_backend("nothing", DEFAULT, compiler=compiler, freezing=True)
