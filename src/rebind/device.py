@@ -256,7 +256,7 @@ def as_device(value: object, who: str) -> Device:
             return parse_device(value)
         except MXNetError as error:
             raise type(error)(f"{who}: {error}") from None
-    raise ArgumentError(f"{who}: must be a Device such as mx.cpu() or mx.gpu(0); got {value!r}")
+    raise ArgumentError(f"{who} must be a Device such as mx.cpu() or mx.gpu(0); got {value!r}")
 
 
 def as_devices(value: object, who: str) -> list[Device]:

@@ -84,7 +84,7 @@ def torch_dtype(dtype: DTypeLike, who: str = "dtype") -> torch.dtype:
         except (TypeError, KeyError, ValueError, SyntaxError, DeprecationWarning):
             pass
     raise DTypeError(
-        f"{who}: must be one of {', '.join(_BY_NAME)}; got {dtype!r}{near_names(str(dtype), _BY_NAME)}"
+        f"{who} must be one of {', '.join(_BY_NAME)}; got {dtype!r}{near_names(str(dtype), _BY_NAME)}"
     )
 
 
@@ -125,4 +125,4 @@ def by_flag(number: int) -> torch.dtype:
     try:
         return _BY_FLAG[number].torch
     except KeyError:
-        raise DTypeError(f"type number: must be one of {sorted(_BY_FLAG)}; got {number}") from None
+        raise DTypeError(f"type number must be one of {sorted(_BY_FLAG)}; got {number}") from None

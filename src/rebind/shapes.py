@@ -34,7 +34,7 @@ def as_shape(value: SupportsIndex | Iterable[SupportsIndex], who: str = "shape",
         sizes = value if isinstance(value, (tuple, list)) else _in_sequence(value)
         shape: Shape = tuple(map(operator.index, sizes))
     except TypeError:
-        text = f"{who}: must be an int or a sequence of ints; got {value!r}"
+        text = f"{who} must be an int or a sequence of ints; got {value!r}"
         # An array of numbers is of the wrong kind altogether, a sequence of other things has wrong members.
         raise (ArgumentError(text) if hasattr(value, "asnumpy") else ShapeError(text)) from None
     if shape and min(shape) < least:
@@ -104,7 +104,7 @@ def normalize_axis(axis: int, ndim: int, who: str) -> int:
     try:
         inside = -ndim <= axis < ndim
     except TypeError:
-        raise ShapeError(f"{who}: must be an int; got {axis!r}") from None
+        raise ShapeError(f"{who} must be an int; got {axis!r}") from None
     if not inside:
-        raise ShapeError(f"{who}: must be in [{-ndim}, {ndim}) for an array of {ndim} axes; got {axis}")
+        raise ShapeError(f"{who} must be in [{-ndim}, {ndim}) for an array of {ndim} axes; got {axis}")
     return axis % ndim

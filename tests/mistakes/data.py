@@ -118,7 +118,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "io: DataDesc shape": (
         lambda: mx.io.DataDesc("x", "ab"),
-        "DataDesc 'x': shape: must be an int or a sequence of ints; got 'ab'",
+        "DataDesc 'x': shape must be an int or a sequence of ints; got 'ab'",
     ),
     "io: DataBatch array": (
         lambda: mx.io.DataBatch(nd.ones((4, 4))),
@@ -211,7 +211,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "image: CastAug": (
         lambda: mx.image.CastAug("flaot32"),
-        "CastAug: typ: must be one of float32, float64, float16, ... got 'flaot32'; did you mean",
+        "CastAug: typ must be one of float32, float64, float16, ... got 'flaot32'; did you mean",
     ),
     "image: ColorNormalizeAug": (
         lambda: mx.image.ColorNormalizeAug("a", None),

@@ -100,7 +100,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "mod: bind text shape": (
         lambda: module().bind([("data", "4,4")]),
-        "DataDesc 'data': shape: must be an int or a sequence of ints; got '4,4'",
+        "DataDesc 'data': shape must be an int or a sequence of ints; got '4,4'",
     ),
     "mod: bind None": (
         lambda: module().bind(None),

@@ -152,7 +152,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "axis out of": (
         lambda: nd.sum(matrix(), axis=4),
-        "sum: axis: must be in [-2, 2) for an array of 2 axes; got 4",
+        "sum: axis must be in [-2, 2) for an array of 2 axes; got 4",
     ),
     "axis twice": (
         lambda: nd.sum(matrix(), axis=(0, 0)),
@@ -169,7 +169,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "pick axis": (
         lambda: nd.pick(matrix(), nd.zeros((2,)), axis=7),
-        "pick: axis: must be in [-2, 2) for an array of 2 axes; got 7",
+        "pick: axis must be in [-2, 2) for an array of 2 axes; got 7",
     ),
     "pad mode": (
         lambda: nd.pad(nd.ones((1, 1, 2, 2)), mode="mirror", pad_width=(0,) * 8),

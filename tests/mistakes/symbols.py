@@ -26,7 +26,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "var lr_mult": (lambda: sym.var("a", lr_mult="ten"), "sym.var: lr_mult must be a float; got 'ten'"),
     "var dtype": (
         lambda: sym.var("a", dtype="flaot32"),
-        "sym.var: dtype: must be one of float32, float64, float16, ... got 'flaot32'; did you mean",
+        "sym.var: dtype must be one of float32, float64, float16, ... got 'flaot32'; did you mean",
     ),
     "var stype": (lambda: sym.var("a", stype="csrr"), "sym.var: stype must be ... got 'csrr'"),
     "var init number": (
@@ -68,12 +68,12 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "load_json number": (lambda: sym.load_json(3), "sym.load_json: json_str must be a string; got 3"),
     "load number": (lambda: sym.load(3), "sym.load: fname must be a path; got 3"),
     "save number": (lambda: net().save(3), "Symbol.save: fname must be a path; got 3"),
-    "compose number": (lambda: net()(data=3), "Symbol: data: must be a Symbol; got 3"),
+    "compose number": (lambda: net()(data=3), "Symbol: data must be a Symbol; got 3"),
     "compose near": (
         lambda: net()(dta=var()),
         "Symbol: no argument 'dta'; did you mean 'data'? Arguments: data, fc1_weight, fc1_bias,",
     ),
-    "compose text": (lambda: net()("x"), "Symbol: data: must be a Symbol; got 'x'"),
+    "compose text": (lambda: net()("x"), "Symbol: data must be a Symbol; got 'x'"),
     "compose both": (
         lambda: net()(var("a"), data=var("b")),
         "Symbol: compose takes symbols by position or by name, not both",
@@ -93,7 +93,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "infer_shape text": (
         lambda: net().infer_shape(data="8,4"),
-        "Symbol.infer_shape: data: must be an int or a sequence of ints; got '8,4'",
+        "Symbol.infer_shape: data must be an int or a sequence of ints; got '8,4'",
     ),
     "infer_shape near": (
         lambda: net().infer_shape(dta=(8, 4)),
@@ -105,15 +105,15 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "infer_shape item": (
         lambda: net().infer_shape(data=(8, "4")),
-        "Symbol.infer_shape: data: must be an int or a sequence of ints; got (8, '4')",
+        "Symbol.infer_shape: data must be an int or a sequence of ints; got (8, '4')",
     ),
     "infer_shape float": (
         lambda: net().infer_shape(data=(8, 4.5)),
-        "Symbol.infer_shape: data: must be an int or a sequence of ints; got (8, 4.5)",
+        "Symbol.infer_shape: data must be an int or a sequence of ints; got (8, 4.5)",
     ),
     "infer_type near value": (
         lambda: net().infer_type(data="flaot32"),
-        "Symbol.infer_type: data: must be one of float32, float64, ... got 'flaot32'; did you mean",
+        "Symbol.infer_type: data must be one of float32, float64, ... got 'flaot32'; did you mean",
     ),
     "infer_type near": (
         lambda: net().infer_type(dta="float32"),
@@ -147,7 +147,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "bind grad number": (
         lambda: net().bind(mx.cpu(), arguments(), args_grad=3),
-        "Symbol.bind: args_grad: must be a list or a dict of NDArrays; got 3",
+        "Symbol.bind: args_grad must be a list or a dict of NDArrays; got 3",
     ),
     "bind grad_req": (
         lambda: net().bind(mx.cpu(), arguments(), grad_req="wirte"),
@@ -169,7 +169,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: sym.BatchNorm(var(), name="bn").bind(
             mx.cpu(), [nd.ones((2, 3)), nd.ones((3,)), nd.ones((3,))], aux_states=3
         ),
-        "Symbol.bind: aux_states: must be a list or a dict of NDArrays; got 3",
+        "Symbol.bind: aux_states must be a list or a dict of NDArrays; got 3",
     ),
     "bind group2ctx": (
         lambda: net().bind(mx.cpu(), arguments(), group2ctx="cpu"),
@@ -181,11 +181,11 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "simple_bind text": (
         lambda: net().simple_bind(mx.cpu(), data="(8,4)"),
-        "Symbol.simple_bind: data: must be an int or a sequence of ints; got '(8,4)'",
+        "Symbol.simple_bind: data must be an int or a sequence of ints; got '(8,4)'",
     ),
     "simple_bind array": (
         lambda: net().simple_bind(mx.cpu(), data=nd.ones((8, 4))),
-        "Symbol.simple_bind: data: must be an int or a sequence of ints; got",
+        "Symbol.simple_bind: data must be an int or a sequence of ints; got",
     ),
     "simple_bind none": (
         lambda: net().simple_bind(mx.cpu()),
@@ -193,7 +193,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "simple_bind ctx": (
         lambda: net().simple_bind(0, data=(8, 4)),
-        "Symbol.simple_bind: ctx: must be a Device such as mx.cpu() or mx.gpu(0); got 0",
+        "Symbol.simple_bind: ctx must be a Device such as mx.cpu() or mx.gpu(0); got 0",
     ),
     "simple_bind type_dict": (
         lambda: net().simple_bind(mx.cpu(), data=(8, 4), type_dict="float32"),
@@ -201,7 +201,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "simple_bind type_dict value": (
         lambda: net().simple_bind(mx.cpu(), data=(8, 4), type_dict={"data": "flaot32"}),
-        "Symbol.simple_bind: type_dict: type of 'data': must be one of ... got 'flaot32'; did you mean",
+        "Symbol.simple_bind: type_dict: type of 'data' must be one of ... got 'flaot32'; did you mean",
     ),
     "simple_bind type_dict key": (
         lambda: net().simple_bind(mx.cpu(), data=(8, 4), type_dict={"dta": "float32"}),
@@ -271,7 +271,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "exec reshape text": (
         lambda: executor().reshape(data="x"),
-        "Executor.reshape: data: must be an int or a sequence of ints; got 'x'",
+        "Executor.reshape: data must be an int or a sequence of ints; got 'x'",
     ),
     "exec reshape near": (
         lambda: executor().reshape(dta=(4, 4)),

@@ -108,7 +108,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "to_torch: shape": (
         lambda: mx.to_torch(net(), {}, shapes={"data": "a"}),
-        "to_torch: shapes['data']: must be an int or a sequence of ints; got 'a'",
+        "to_torch: shapes['data'] must be an int or a sequence of ints; got 'a'",
     ),
     "write_python: folder": (
         lambda: rebind.pytorch.write_python(net(), {}, FOLDER + "/no/net.py"),

@@ -131,7 +131,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "rnn: sentences dtype": (
         lambda: mx.rnn.BucketSentenceIter([[1, 2]] * 4, 2, buckets=[3], dtype="flaot32"),
-        "BucketSentenceIter: dtype: must be one of float32, float64, ... got 'flaot32'; did you mean",
+        "BucketSentenceIter: dtype must be one of float32, float64, ... got 'flaot32'; did you mean",
     ),
     "rnn: encode": (lambda: mx.rnn.encode_sentences(3), "encode_sentences: sentences must be a list; got 3"),
     "kv: create number": (lambda: mx.kv.create(3), "kvstore.create: name must be a string; got 3"),
@@ -364,7 +364,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "tu: numeric_gradient loc": (
         lambda: mx.test_utils.check_numeric_gradient(var() * 2, 3),
-        "check_numeric_gradient: location: must be a dict, or a list for ['v']; got 3",
+        "check_numeric_gradient: location must be a dict, or a list for ['v']; got 3",
     ),
     "tu: numeric_gradient key": (
         lambda: mx.test_utils.check_numeric_gradient(var() * 2, {"w": np.ones(2)}),
@@ -372,7 +372,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "tu: symbolic_forward few": (
         lambda: mx.test_utils.check_symbolic_forward(var() * 2, [], [np.ones(2)]),
-        "check_symbolic_forward: location: must be a dict, or a list for ['v']; got []",
+        "check_symbolic_forward: location must be a dict, or a list for ['v']; got []",
     ),
     "tu: rand_ndarray stype": (
         lambda: mx.test_utils.rand_ndarray((2, 2), "csrr"),

@@ -118,7 +118,7 @@ def test_mistakes(shapes: Any, folder: str, says: str, tmp_path: Path) -> None:
         ({"in_shapes": 5}, "export_model: in_shapes must be a list or None; got 5"),
         ({"in_shapes": ["a"]}, "export_model: the shape of 'data' must be a list of sizes, .*; got 'a'"),
         ({"in_shapes": [5], "dynamic": True}, "export_model: the shape of 'data' must be .*; got 5"),
-        ({"in_types": "fp3"}, "export_model: the type of 'data': must be one of .*; got 'fp3'"),
+        ({"in_types": "fp3"}, "export_model: the type of 'data' must be one of .*; got 'fp3'"),
         ({"onnx_file_path": 5}, "export_model: onnx_file_path must be a path; got 5"),
     ],
 )

@@ -102,8 +102,8 @@ def test_rows_at_indices_out_of_range(index):
     ("name", "shapes", "parameters", "says"),
     [
         ("allclose", [(2, 3), (1, 3)], {}, "b must have the shape of a, (2, 3); got (1, 3)"),
-        ("arange_like", [(2, 3)], {"axis": 4}, "_contrib_arange_like: axis: must be in [-2, 2)"),
-        ("index_array", [(2, 3)], {"axes": (3,)}, "_contrib_index_array: axes: must be in [-2, 2)"),
+        ("arange_like", [(2, 3)], {"axis": 4}, "_contrib_arange_like: axis must be in [-2, 2)"),
+        ("index_array", [(2, 3)], {"axes": (3,)}, "_contrib_index_array: axes must be in [-2, 2)"),
         ("index_copy", [(4, 2), (2,), (1, 2)], {}, "new_tensor must have shape (2, 2) to match index_vector (2,)"),
         ("index_copy", [(4, 2), (2, 1), (2, 2)], {}, "index_vector must have 1 axis; got shape (2, 1)"),
         ("boolean_mask", [(2, 3), (3,)], {}, "index must have shape (2,) to match axis 0 of data of shape (2, 3)"),

@@ -227,7 +227,7 @@ def test_operators_without_inputs_ignore_symbols(compose, key) -> None:
         (
             lambda x: S.zeros((2, 3), foo=S.Group([x, x * 2])),
             TypeError,
-            "_zeros '_zeros0': foo: must be a symbol with one output; .* has 2",
+            "_zeros '_zeros0': foo must be a symbol with one output; .* has 2",
         ),
         (lambda x: S.zeros(shape=x), TypeError, "_zeros '_zeros0': shape must be"),
         (

@@ -57,7 +57,7 @@ def wrong_square():
         (
             lambda: tu.check_symbolic_forward(X * Y, [ONES, ONES], []),
             ValueError,
-            "expected: must be a dict, or a list",
+            "expected must be a dict, or a list",
         ),
     ],
 )

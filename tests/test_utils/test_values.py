@@ -129,7 +129,7 @@ def test_random_sizes_take_all_values_of_their_range(draw, count, expected):
         (
             lambda: tu.set_default_context(0),
             TypeError,
-            r"set_default_context: ctx: must be a Device",
+            r"set_default_context: ctx must be a Device",
         ),
         (lambda: tu.rand_ndarray((2, 3), "dense"), ValueError, r"rand_ndarray: stype must be .* got 'dense'"),
         (lambda: tu.rand_shape_2d(0, 2), ValueError, r"largest sizes must be >= 1; got \(0, 2\)"),

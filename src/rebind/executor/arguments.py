@@ -106,7 +106,7 @@ def arrays_by_name(who: str, arrays: Arrays, names: Sequence[str]) -> dict[str, 
                     f"{who}: variables of one name are one argument, so {name!r} must get one array; got two"
                 )
     else:
-        raise ArgumentError(f"{who}: must be a list or a dict of NDArrays; got {shown(arrays)}")
+        raise ArgumentError(f"{who} must be a list or a dict of NDArrays; got {shown(arrays)}")
     for name, value in found.items():
         if not isinstance(value, NDArray):
             raise ArgumentError(f"{who}: {name!r} must be an NDArray; got {value!r}")

@@ -374,11 +374,11 @@ class SymbolBase:
 def single_entry(symbol: SymbolBase, who: str) -> Entry:
     """Return the entry of a symbol with one output; `who` begins the message for anything else."""
     if not isinstance(symbol, SymbolBase):
-        raise ArgumentError(f"{who}: must be a Symbol; got {symbol!r}")
+        raise ArgumentError(f"{who} must be a Symbol; got {symbol!r}")
     outputs = symbol.graph.outputs
     if len(outputs) != 1:
         raise ArgumentError(
-            f"{who}: must be a symbol with one output; {symbol!r} has {len(outputs)}. Choose one with [i]."
+            f"{who} must be a symbol with one output; {symbol!r} has {len(outputs)}. Choose one with [i]."
         )
     return outputs[0]
 

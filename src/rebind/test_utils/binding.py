@@ -50,7 +50,7 @@ def by_name(who: str, values: Mapping[str, T] | Sequence[T], names: Sequence[str
     """
     if not isinstance(values, Mapping):
         if not isinstance(values, (list, tuple)) or len(values) != len(names):
-            raise ParameterError(f"{who}: must be a dict, or a list for {list(names)}; got {values!r}")
+            raise ParameterError(f"{who} must be a dict, or a list for {list(names)}; got {values!r}")
         values = dict(zip(names, values, strict=True))
     must_be_known(who, values, names)
     missing = [name for name in names if name not in values]

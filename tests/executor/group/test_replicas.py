@@ -89,7 +89,7 @@ def test_devices_of_groups(groups, expected):
     [
         ({"a": [mx.cpu(0)] * 3}, "'a' must have a device for each of 2; got [cpu(0), cpu(0), cpu(0)]"),
         ([{"a": mx.cpu(1)}], "must hold a dict for each of 2 devices; got 1"),
-        ({"a": [3, 4]}, "'a': must be a Device such as mx.cpu() or mx.gpu(0); got 3"),
+        ({"a": [3, 4]}, "'a' must be a Device such as mx.cpu() or mx.gpu(0); got 3"),
         (3, "must be a dict from group to device or devices, or a list of dicts; got 3"),
     ],
 )
