@@ -13,6 +13,7 @@ from tests.parity.golden import assert_close
 from tests.parity.test_operators import MANIFESTS, PACKS, RTOL_FORWARD, WIDER
 from tests.sampling import sampled
 
+import onnx
 import rebind as mx
 from rebind.onnx.export.translations import TRANSLATIONS
 
@@ -81,7 +82,26 @@ def test_in_other_opsets(group: str, name: str, opset: int) -> None:
     check(group, name, in_onnxruntime(*export(group, name, opset)))
 
 
+#: Operators of opset 17 that onnx 1.23's reference does not compute.
+NOT_IN_REFERENCE = {
+    "ConvTranspose in groups": "it takes groups of one channel",
+    "DequantizeLinear": "it has that of opset 19 and later",
+    "GridSample": "it takes the modes of opset 20 and later",
+}
+
+
+def described(node: onnx.NodeProto) -> str:
+    """Return the type of a node, and whether its channels are in groups."""
+    return node.op_type + (
+        " in groups" if any(each.name == "group" and each.i > 1 for each in node.attribute) else ""
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("group", "name"), SAMPLES)
-def test_in_reference(group: str, name: str) -> None:
-    check(group, name, in_reference(*export(group, name)))
+def test_in_reference(group: str, name: str, request: pytest.FixtureRequest) -> None:
+    model, inputs = export(group, name)
+    for lacking in NOT_IN_REFERENCE.keys() & set(map(described, model.graph.node)):
+        request.applymarker(pytest.mark.xfail(reason=NOT_IN_REFERENCE[lacking], strict=True))
+    with np.errstate(divide="ignore"):  # the logarithm of a chance of 0
+        check(group, name, in_reference(model, inputs))

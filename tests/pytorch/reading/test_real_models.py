@@ -51,6 +51,7 @@ def test_from_torch(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")  # of PyTorch's exporter about itself
 @pytest.mark.parametrize("name", MODELS)
 def test_by_a_file_of_pytorch(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript", reason="torch.onnx.export needs it; `make bench-peers` installs it")
     module, inputs = model(name)
     path = tmp_path / "net.onnx"
     free = ({0: torch.export.Dim("batch")},)
