@@ -231,7 +231,7 @@ def test_options_reach_the_target(tmp_path: Path) -> None:
 )
 def test_options_that_a_target_lacks(to: str, option: str, says: str) -> None:
     with pytest.raises(ArgumentError, match=rf"^export: {re.escape(says)}$"):
-        export("nothing", to, **{option: 13})  # type: ignore[arg-type]
+        export("nothing", to, **{option: 13})  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_safetensors_hold_the_whole_checkpoint(tmp_path: Path) -> None:

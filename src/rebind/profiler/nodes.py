@@ -98,8 +98,8 @@ class NodeRecord:
         self._add_multiply_adds(multiply_adds(found.node, found.inputs, found.outputs))
 
     def _add_multiply_adds(self, count: int | None) -> None:
-        both = self.multiply_adds is not None and count is not None
-        self.multiply_adds = self.multiply_adds + count if both else None  # type: ignore[operator]
+        known = self.multiply_adds
+        self.multiply_adds = None if known is None or count is None else known + count
 
 
 def by_node(recording: Recording) -> list[NodeRecord]:

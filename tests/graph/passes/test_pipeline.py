@@ -132,13 +132,13 @@ def optimize_with_a_pass_that_breaks_the_graph() -> None:
             id="backend-that-exists",
         ),
         pytest.param(
-            lambda: register_backend(5, []),  # type: ignore[arg-type]
+            lambda: register_backend(5, []),  # type: ignore[arg-type]  # wrong on purpose
             ArgumentError,
             "register_backend: name must be text; got 5",
             id="name-that-is-a-number",
         ),
         pytest.param(
-            lambda: register_backend("numbers", [5]),  # type: ignore[list-item]
+            lambda: register_backend("numbers", [5]),  # type: ignore[list-item]  # wrong on purpose
             ArgumentError,
             "register_backend: passes must be a list of passes, each a Pass or a function; got \\[5\\]",
             id="passes-that-are-numbers",
